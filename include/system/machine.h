@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The machine object: what the command line asked for, and what a board builds from it.
+ *
+ * A board is a Type with parent "machine" whose ops is a MachineOps; vl.c creates it, fills `config`, sets
+ * -machine properties, then calls ops->build. Main thread.
+ */
+#ifndef CLEAT_SYSTEM_MACHINE_H
+#define CLEAT_SYSTEM_MACHINE_H
+
+#include "system/memory.h"
+#include "system/qdev.h"
+
+typedef struct SmpConfig {
+    unsigned cpus, maxcpus, sockets, dies, clusters, modules, cores, threads;
+} SmpConfig;
+
+typedef struct MachineConfig {                  /* strings are borrowed for the process's life; NULL: not given */
+    uint64_t ram_size, maxram_size;             /* bytes */
+    unsigned ram_slots;
+    const char *memory_backend;                 /* id of the -object that is main memory */
+    SmpConfig smp;
+    const char *cpu_model;                      /* the -cpu string, whole */
+    const char *kernel, *initrd, *append, *dtb, *shim;
+    const char *bios;
+    const char *boot_order, *boot_once;
+    bool boot_menu, boot_strict;
+    int boot_menu_timeout, boot_reboot_timeout;
+    const char *const *chardev_serial;          /* n_serial chardev ids, NULL entry: none */
+    int n_serial;
+    const char *debugcon;                       /* chardev id */
+    const char *uuid, *name;
+    bool uuid_set;
+    uint8_t uuid_bytes[16];
+    bool nodefaults;
+    bool rtc_utc;                               /* -rtc base= */
+    int64_t rtc_base_offset_s;                  /* seconds to add to the host clock (base=date), */
+    bool rtc_base_date;
+    int64_t rtc_base_epoch_s;                   /* start date when rtc_base_date */
+    int rtc_clock;                              /* ClockType of -rtc clock= */
+    bool rtc_driftfix_slew;
+    int n_fw_cfg;
+    const PropPair **fw_cfg;                    /* each -fw_cfg: pairs ended by a NULL key */
+    int n_smbios;
+    const PropPair **smbios;                    /* each -smbios likewise */
+    bool enable_cpu_pm;
+} MachineConfig;
+
+typedef struct Machine {
+    Object obj;
+    MachineConfig config;
+    /* -machine properties common to all */
+    char *kernel_irqchip;                       /* "on", "off", "split" or NULL */
+    OnOffAuto smm, acpi, vmport;
+    bool usb, graphics, dump_guest_core, mem_merge, hpet_on, pit_on, pic_on;
+    /* built */
+    MemoryRegion system_memory, system_io;
+    AddressSpace as_memory, as_io;
+    MemoryRegion *ram;
+} Machine;
+
+typedef struct MachineOps {
+    unsigned max_cpus;
+    uint64_t default_ram_size;                  /* bytes */
+    const char *default_cpu;
+    const char *alias;                          /* "q35", "pc" */
+    bool is_default;
+    bool (*build)(Machine *m, Error **errp);    /* memory, CPUs, chips, loaders */
+    /* After -device: tables, firmware slots, boot images. */
+    bool (*finish)(Machine *m, Error **errp);
+    bool deprecated;
+} MachineOps;
+
+Machine *machine_current(void);                 /* NULL before creation */
+/* NULL with an error; resolves aliases. */
+Machine *machine_new(const char *type, Error **errp);
+void machine_print_help(void);
+/* Allocates or adopts (memory-backend) main memory as m->ram, of config.ram_size bytes. */
+bool machine_init_ram(Machine *m, const char *block_name, Error **errp);
+
+#endif
