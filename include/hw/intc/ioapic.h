@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The I/O APIC (82093AA register layout, version 20h with EOI register): 24 pins.
+ *
+ * Type "ioapic". A board maps ioapic->mmio at fec00000h and feeds ioapic->pins[n] (the PIT's
+ * request 0 goes to pin 2: the board's routing). Machine lock. Test: tests/unit/test-ioapic.c.
+ */
+#ifndef CLEAT_HW_INTC_IOAPIC_H
+#define CLEAT_HW_INTC_IOAPIC_H
+
+#include "hw/irq.h"
+#include "system/memory.h"
+#include "system/qdev.h"
+
+#define IOAPIC_PINS 24
+#define IOAPIC_SIZE 0x1000
+
+typedef struct IoApic {
+    Device parent;
+    /* config */
+    uint8_t version;                /* 11h or 20h */
+    /* wiring */
+    MemoryRegion mmio;
+    IrqLine pins[IOAPIC_PINS];
+    /* Where messages go; default: the local APICs (apic_deliver). Tests and accelerators replace it. */
+    void (*deliver)(void *opaque, uint32_t dest, bool logical, uint8_t mode, uint8_t vector, bool level);
+    void *deliver_opaque;
+    /* registers */
+    uint8_t select;                 /* IOREGSEL */
+    uint8_t id;                     /* bits 3..0 */
+    uint32_t level;                 /* input lines as they are now */
+    uint32_t irr;                   /* requests not yet delivered */
+    uint64_t redir[IOAPIC_PINS];    /* redirection table as the guest reads it */
+} IoApic;
+
+/* An EOI for `vector` from a local APIC or the EOI register. Called through apic_eoi_hook_add. */
+void ioapic_eoi(void *ioapic, int vector);
+
+#endif
