@@ -141,14 +141,22 @@ enum {
 #define X86_TLB_BITS 10
 #define X86_TLB_SIZE (1u << X86_TLB_BITS)
 typedef struct X86TlbEntry {
-    uint64_t tag;                   /* linear page address, or ~0: empty; low bits are zero for fast entries */
+    uint64_t tag;                   /* linear page address; an empty entry's tag has index bits unlike its place */
     uint64_t addend;                /* host address = linear address + addend (RAM only) */
 } X86TlbEntry;
-typedef struct X86TlbSide {         /* cold part, same index */
+typedef struct X86TlbSide {         /* cold part, same index: also for pages that have no fast entry */
+    uint64_t lin;                   /* linear page address | TLBS_* */
     uint64_t gpa;                   /* guest physical page */
-    uint32_t flags;                 /* mmu.c's business */
-    uint32_t asid;
 } X86TlbSide;
+enum { TLBS_VALID = 1, TLBS_GLOBAL = 2, TLBS_LARGE = 4 };
+/* Guest physical page -> host, for page walks and TLB fills; emptied with the TLB's memory flush. */
+#define X86_PHYS_SIZE 64u
+typedef struct X86PhysPage {
+    uint64_t gpa;                   /* page address | 1 when valid */
+    uint8_t *host;                  /* NULL: not RAM or ROM */
+    uint64_t ram_page;              /* of RAM: index into the dirty map */
+    bool readonly, ram;
+} X86PhysPage;
 enum { TLB_READ, TLB_WRITE, TLB_CODE, TLB_KINDS };
 /* One set for supervisor, one for user accesses; SMAP with AC clear has its own so that a stac costs no flush. */
 enum { TLB_USER, TLB_KERNEL, TLB_KERNEL_AC, TLB_CLASSES };
@@ -166,6 +174,7 @@ typedef struct X86State {
     uint64_t rflags;
     uint32_t mode;                  /* MODE_* */
     uint32_t tlb_class_now;         /* TLB_* that data accesses use now */
+    X86TlbEntry *tlb_rd, *tlb_wr, *tlb_cd;  /* the tables of the current class; derived by x86_update_mode() */
     X86Segment seg[SEG_COUNT];
     /* system */
     X86Segment ldt, tr;
@@ -201,13 +210,18 @@ typedef struct X86State {
     /* derived or accelerator scratch: not migrated */
     X86TlbEntry tlb[TLB_CLASSES][TLB_KINDS][X86_TLB_SIZE];
     X86TlbSide tlb_side[TLB_CLASSES][TLB_KINDS][X86_TLB_SIZE];
+    uint64_t tlb_used[TLB_CLASSES][TLB_KINDS][X86_TLB_SIZE / 64];   /* entries to empty at a flush */
+    uint64_t tlb_large_base, tlb_large_mask;    /* covers every large page in the TLB; mask 0: none seen */
+    uint32_t tlb_generation;                    /* counts flushes: what caches of code addresses compare */
+    X86PhysPage phys[X86_PHYS_SIZE];
 } X86State;
 enum { MP_RUNNABLE, MP_UNINITIALIZED, MP_INIT_RECEIVED, MP_HALTED, MP_SIPI_RECEIVED };
 
 typedef struct X86CpuModel X86CpuModel;         /* the CPUID answer: target/i386/cpuid.h */
 typedef struct X86Apic X86Apic;                 /* local APIC: include/target/i386/apic.h */
 
-typedef struct X86CPU {
+typedef struct X86CPU X86CPU;
+struct X86CPU {
     VCpu vcpu;                      /* must be first */
     X86State *st;
     X86CpuModel *model;             /* features as the guest sees them; shared shape, per CPU apic id */
@@ -221,7 +235,13 @@ typedef struct X86CPU {
     void *ferr_opaque;
     sigjmp_buf *fault_jmp;          /* interpreter: where x86_raise() goes */
     struct X86BlockCache *blocks;   /* interpreter's decoded blocks */
-} X86CPU;
+    /* Software CPU: told about a write to a page of RAM that may hold decoded code. NULL: nobody decodes. */
+    void (*code_written)(X86CPU *cpu, uint64_t ram_page, unsigned offset, unsigned len);
+    bool atomic_held;               /* between x86_atomic_begin and _end */
+    bool delivering_ext;            /* an external event is being delivered: EXT bit of error codes */
+    uint64_t monitor_armed;         /* MONITOR's address + 1; 0: not armed */
+    struct X86KvmPv *kvmpv;
+};
 
 #define X86_CPU(vcpu_ptr) ((X86CPU *)(vcpu_ptr))
 
@@ -229,6 +249,15 @@ static inline unsigned x86_cpl(const X86State *st)
 {
     return (st->mode & MODE_CPL) >> MODE_CPL_SHIFT;
 }
+
+struct Machine;
+/*
+ * Makes and realizes CPU number index of the machine from its -cpu string (machine's default when not given).
+ * pic_ack, ferr and APIC wiring are the board's to fill in afterwards. NULL with an error.
+ */
+X86CPU *x86_cpu_create(struct Machine *m, int index, uint32_t apic_id, Error **errp);
+/* The APIC id of CPU number index under the machine's -smp: packed bit fields (SDM vol. 3 8.9.1). */
+uint32_t x86_apic_id_from_index(const struct Machine *m, unsigned index);
 
 /* Recomputes st->mode and tlb_class_now after a change to CS, SS, CR0, CR4, EFER, RFLAGS.{VM,TF,AC}, XCR0, DR7. */
 void x86_update_mode(X86CPU *cpu);

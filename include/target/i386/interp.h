@@ -13,6 +13,7 @@
 
 #include "target/i386/cpu.h"
 #include "target/i386/insn.h"
+#include "target/i386/mmu.h"
 
 /*
  * A semantic function. On entry st->rip is the instruction's own address. It must leave st->rip at the next
@@ -33,30 +34,19 @@ G_NORETURN void x86_raise_pf(X86CPU *cpu, uint64_t linear, uint32_t error);
 /* Software interrupts after the instruction: INT n, INT3, INTO, ICEBP. rip_next: return address. Returns after delivery. */
 void x86_soft_int(X86CPU *cpu, int vector, uint64_t rip_next, bool is_int3_or_into, bool icebp);
 
-/* Linear address of seg:offset after limit, type and canonical checks (#GP, or #SS for SS); fast for flat segments. */
-uint64_t x86_linear(X86CPU *cpu, int seg, uint64_t offset, unsigned size, bool write);
-
 /*
- * Data access at linear addresses, with the current CPL's rights (explicit access). Little-endian; a crossing
- * of two pages checks both before anything is written. MMIO goes through memory dispatch.
+ * In target/i386/mmu.h, inline: x86_linear(cpu, seg, offset, size, write): linear address of seg:offset after limit,
+ * type, canonical and alignment checks (#GP, or #SS for SS). x86_ld8/16/32/64(cpu, linear) and x86_st8/16/32/64(cpu,
+ * linear, v): data access at linear addresses, with the current CPL's rights (explicit access). Little-endian; a
+ * crossing of two pages checks both before anything is written. MMIO goes through memory dispatch.
+ * x86_host(cpu, linear, len, write): host address for direct access to [linear, linear+len) of plain RAM inside one
+ * page, or NULL (MMIO, code page under watch, crossing): use ld/st then. Faults like an access.
+ * Read-modify-write asks with write = true.
  */
-uint8_t x86_ld8(X86CPU *cpu, uint64_t linear);
-uint16_t x86_ld16(X86CPU *cpu, uint64_t linear);
-uint32_t x86_ld32(X86CPU *cpu, uint64_t linear);
-uint64_t x86_ld64(X86CPU *cpu, uint64_t linear);
-void x86_st8(X86CPU *cpu, uint64_t linear, uint8_t v);
-void x86_st16(X86CPU *cpu, uint64_t linear, uint16_t v);
-void x86_st32(X86CPU *cpu, uint64_t linear, uint32_t v);
-void x86_st64(X86CPU *cpu, uint64_t linear, uint64_t v);
 void x86_ld_bytes(X86CPU *cpu, uint64_t linear, void *buf, unsigned len);          /* len <= 4096 */
 void x86_st_bytes(X86CPU *cpu, uint64_t linear, const void *buf, unsigned len);
 /* Raises the fault that a write (or read) of the range would raise; changes nothing but A/D bits. */
 void x86_probe(X86CPU *cpu, uint64_t linear, unsigned len, bool write);
-/*
- * Host address for direct access to [linear, linear+len) of plain RAM inside one page, or NULL (MMIO, code page
- * under watch, crossing): use ld/st then. Faults like an access. Read-modify-write asks with write = true.
- */
-void *x86_host(X86CPU *cpu, uint64_t linear, unsigned len, bool write);
 /* Implicit supervisor accesses (descriptor tables, TSS, IDT): ignore CPL and AC. */
 uint64_t x86_sys_ld(X86CPU *cpu, uint64_t linear, unsigned len);
 void x86_sys_st(X86CPU *cpu, uint64_t linear, uint64_t v, unsigned len);
