@@ -18,6 +18,7 @@ typedef struct IrqLine {
     /* qtest irq_intercept: when set, called instead of (out) or besides (in) the handler */
     void (*tap)(void *opaque, int n, int level);
     void *tap_opaque;
+    bool cut;                       /* irq_intercept_out: the handler is not told */
 } IrqLine;
 typedef IrqLine *Irq;
 

@@ -8,6 +8,7 @@
 #ifndef CLEAT_SYSTEM_LOOP_H
 #define CLEAT_SYSTEM_LOOP_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -46,6 +47,9 @@ void clock_virtual_enable(bool running);               /* runstate */
 void clock_qtest_enable(void);
 int64_t clock_qtest_step(int64_t ns);                  /* <0: to next deadline; returns the new time */
 int64_t clock_virtual_offset(void);                    /* monotonic minus virtual, for vmstate */
+void clock_virtual_set(int64_t ns);                    /* loading a machine's state; while stopped */
+void clock_virtual_source_set(int64_t (*source)(void));/* accelerator's clock; NULL: monotonic. Main thread */
+int64_t clock_deadline_virtual(void);                  /* first virtual timer of all loops, -1: none */
 
 typedef struct Timer Timer;
 struct Timer {
@@ -66,5 +70,8 @@ bool timer_pending(const Timer *t);
 void machine_lock(void);
 void machine_unlock(void);
 bool machine_locked(void);                             /* by this thread */
+/* For pthread_cond_wait on a condition that the machine lock guards: use machine_cond_wait(). */
+void machine_cond_wait(pthread_cond_t *cond);
+bool machine_cond_timedwait(pthread_cond_t *cond, int64_t ns);   /* false: timed out; cond on CLOCK_MONOTONIC */
 
 #endif

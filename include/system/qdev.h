@@ -30,6 +30,7 @@ typedef struct VMState VMState;             /* system/vmstate.h */
 struct Type {
     const char *name;
     const char *parent;                     /* "object" (default), "device", "pci-device", ... */
+    const char *alias;                      /* a second name that -device takes, or NULL */
     const char *desc;                       /* for `-device help` */
     const char *category;                   /* "Storage devices", "Misc devices", ... of -device help */
     bool abstract;
@@ -98,6 +99,17 @@ bool object_prop_set_link(Object *obj, const char *name, Object *target, Error *
 char *object_prop_get(Object *obj, const char *name, Error **errp);    /* as text; caller frees */
 const Property *type_prop_find(const Type *type, const char *name);
 void type_prop_foreach(const Type *type, void (*fn)(const Property *p, void *opaque), void *opaque);
+/* Property kinds whose fields belong to rooms above this one (PROP_CHARDEV): they register how to set and show them. */
+typedef struct PropKindOps {
+    bool (*set)(Object *obj, const Property *p, void *field, const char *value, Error **errp);
+    char *(*get)(Object *obj, const Property *p, void *field);
+    void (*release)(Object *obj, const Property *p, void *field);
+} PropKindOps;
+void prop_kind_register(PropKind kind, const PropKindOps *ops);
+/* "bool", "uint32", "str", "OnOffAuto", ...: the name that introspection and help show; caller frees. */
+char *prop_type_name(const Property *p);
+/* The default as text ("off", "3", "\"auto\""); NULL: none; caller frees. */
+char *prop_default_text(const Property *p);
 /* -global driver.prop=value, checked when an instance is created; unused ones warn at the end of start-up. */
 void global_prop_add(const char *driver, const char *prop, const char *value);
 void global_prop_warn_unused(void);
@@ -111,9 +123,13 @@ struct Object {
     Object *first_child, *next_sibling;
     unsigned refs;
     bool realized;
+    void (*free)(void *obj);                /* NULL: embedded in another's struct */
+    Error *init_error;                      /* a -global that did not apply; realize fails with it */
 };
 Object *object_new(const char *type);                      /* init hooks run; programmer error if unknown */
 Object *object_new_checked(const char *type, Error **errp);/* for user-given names; refuses abstract */
+/* In memory that the caller owns (embedded children): zeroes it and runs the init hooks. */
+void object_init(void *mem, const char *type);
 void object_ref(Object *obj);
 void object_unref(Object *obj);
 Object *object_root(void);                                 /* "/"; holds /machine, /objects, /chardevs */
@@ -121,6 +137,10 @@ void object_add_child(Object *parent, const char *name, Object *child);   /* tak
 void object_remove(Object *obj);                           /* from its parent, dropping that reference */
 Object *object_resolve(const char *path_or_id);
 Object *object_child(const Object *parent, const char *name);
+/* The container at an absolute path, made where missing: "/machine/unattached", "/objects". */
+Object *object_container(const char *path);
+/* Calls fn for obj and all below, parents first; false from fn ends the walk (and is returned). */
+bool object_walk(Object *obj, bool (*fn)(Object *obj, void *opaque), void *opaque);
 char *object_path(const Object *obj);
 bool object_is_a(const Object *obj, const char *ancestor);
 bool object_realize(Object *obj, Error **errp);
@@ -148,12 +168,21 @@ typedef struct BusOps {
     bool (*check)(Bus *bus, Device *dev, Error **errp);
     void (*reset)(Bus *bus);
     char *(*dev_path)(const Device *dev);   /* "0000:00:03.0", for info qtree and messages */
+    /* Hot-plug after start-up: NULL plug_hot: the bus refuses it. unplug asks the guest (it completes with device_unplug). */
+    bool (*plug_hot)(Bus *bus, Device *dev, Error **errp);
+    bool (*unplug_request)(Bus *bus, Device *dev, Error **errp);
 } BusOps;
 void bus_init(Bus *bus, const char *type, Device *owner, const char *name);   /* embedded bus */
 Bus *bus_new(const char *type, Device *owner, const char *name);
 Bus *bus_find(const char *name);                           /* "pci.0", "isa.0", by id or path */
 /* Puts dev on bus (NULL: system bus), under /machine/peripheral/ID, /peripheral-anon or /unattached, and realizes it. */
 bool device_plug(Device *dev, Bus *bus, Error **errp);
+/* Unrealizes and takes away a device; memory goes by epoch. */
+void device_unplug(Device *dev);
+/* From here on plugged devices count as hot-plugged (vl.c, after the machine is built). */
+void devices_set_hotplug(bool on);
+/* The id, else the composition path: how messages call a device. Caller frees. */
+char *device_label(const Device *dev);
 /* For boards: device_new + set props + device_plug as one; exits the caller's way on error. */
 static inline Device *device_new(const char *type) { return (Device *)object_new(type); }
 /*
@@ -163,7 +192,14 @@ static inline Device *device_new(const char *type) { return (Device *)object_new
 typedef struct PropPair { const char *key, *value; } PropPair;
 Device *device_add_from_props(const char *driver, const PropPair *props, int n, Error **errp);
 bool object_add_from_props(const char *type, const char *id, const PropPair *props, int n, Error **errp);
-void device_print_help(const char *driver_or_null);        /* -device help, -device X,help on stdout */
+/* -object help, -object X,help on stdout; false: no such type. */
+bool object_print_help(const char *type_or_null);
+bool device_print_help(const char *driver_or_null);        /* -device help, -device X,help likewise */
+/* By name or alias; NULL: none. The bus type that a device type sits on; NULL: none. */
+const Type *device_type_find(const char *driver);
+const char *device_bus_type(const Type *type);
+/* Resets a device with all that is in it and on its buses. */
+void device_reset_tree(Device *dev);
 /* Resets every realized device from the machine down, then the registered hooks (system/runstate.h). */
 void devices_reset_all(void);
 
