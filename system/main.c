@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where the process starts; all the work is in vl.c, which the tests link too. */
-#include <stdio.h>
+#include "system/system.h"
 
 int main(int argc, char **argv)
 {
-    fprintf(stderr, "%s: not built yet\n", argv[0]);
-    return 1;
+    return vl_main(argc, argv);
 }

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "util/error.h"
+#include "util/keyval.h"               /* PropPair */
 
 typedef struct Type Type;
 typedef struct Object Object;
@@ -189,7 +190,6 @@ static inline Device *device_new(const char *type) { return (Device *)object_new
  * -device / device_add: driver and properties as ordered key/value pairs (id and bus among them).
  * Finds the bus, creates, sets, plugs. NULL on error.
  */
-typedef struct PropPair { const char *key, *value; } PropPair;
 Device *device_add_from_props(const char *driver, const PropPair *props, int n, Error **errp);
 bool object_add_from_props(const char *type, const char *id, const PropPair *props, int n, Error **errp);
 /* -object help, -object X,help on stdout; false: no such type. */

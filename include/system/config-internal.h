@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of the config room share among themselves; see config.c. */
+#ifndef CLEAT_SYSTEM_CONFIG_INTERNAL_H
+#define CLEAT_SYSTEM_CONFIG_INTERNAL_H
+
+#include "system/config.h"
+
+/* The first request for help decides; reading ends with it. */
+void config_ask_help(Config *c, ConfigHelp help, const OptionUse *use);
+/* Puts the location of messages at an option read earlier (NULL: nowhere); false, for `return`. */
+bool config_fail_at(const OptionUse *use);
+/* Which default devices are still wanted, and the ports and monitors that stand for them. */
+bool config_finish_defaults(Config *c, Error **errp);
+
+#endif

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs the emulator on a command line and checks status and messages; shared by tests/cli."""
+import re
+import subprocess
+import sys
+
+PROGRAM = 'qemu-system-x86_64'
+
+
+class Checks:
+    """Counts checks and failures; end() gives the exit status."""
+
+    def __init__(self):
+        self.count, self.failures = 0, []
+
+    def check(self, ok, what):
+        self.count += 1
+        if not ok:
+            self.failures.append(what)
+            print('FAIL: ' + what)
+
+    def end(self):
+        print('%d checks, %d failures' % (self.count, len(self.failures)))
+        sys.exit(1 if self.failures or not self.count else 0)
+
+
+def run(emulator, args, timeout=10, **kwargs):
+    return subprocess.run([emulator] + args, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=timeout, **kwargs)
+
+
+def one_sentence(text):
+    """The message is one line that begins with the program's name (hints may follow it)."""
+    lines = [l for l in text.splitlines() if 'warning: ' not in l]
+    return bool(lines) and lines[0].startswith(PROGRAM + ': ') \
+        and sum(l.startswith(PROGRAM + ': ') for l in lines) == 1
+
+
+def expect_refusal(checks, emulator, args, pattern):
+    """Exit status 1, nothing on stdout, one sentence on stderr that matches the pattern."""
+    p = run(emulator, args)
+    what = '%s: status %d, stdout %r, stderr %r' % (args, p.returncode, p.stdout[:200], p.stderr)
+    checks.check(p.returncode == 1 and not p.stdout and one_sentence(p.stderr)
+                 and re.search(pattern, p.stderr), what)
