@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the benchmarks share: running an emulator to its end or for a while, its peak memory, its memory once settled."""
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+import time
+
+PEER = '/usr/bin/qemu-system-x86_64'
+LOADER_QUIET = {'stdin': subprocess.DEVNULL, 'stdout': subprocess.DEVNULL, 'stderr': subprocess.DEVNULL}
+
+
+def exit_rom(path):
+    """A 64 KiB ROM whose reset vector writes 0 to isa-debug-exit (port f4h): the guest's first instruction ends the run."""
+    code = b'\x30\xc0\xe6\xf4\xf4'          # xor al,al; out f4h,al; hlt
+    rom = bytearray(b'\xff' * 65536)
+    rom[0xfff0:0xfff0 + len(code)] = code
+    pathlib.Path(path).write_bytes(rom)
+
+
+def run_timed(cmd, timeout=60):
+    """(wall seconds, peak RSS in kB, exit status) of one run."""
+    start = time.monotonic()
+    pid = os.posix_spawn(cmd[0], cmd, os.environ, file_actions=[
+        (os.POSIX_SPAWN_OPEN, fd, '/dev/null', os.O_RDWR, 0) for fd in (0, 1, 2)])
+    _, status, usage = os.wait4(pid, 0)
+    return time.monotonic() - start, usage.ru_maxrss, os.waitstatus_to_exitcode(status)
+
+
+def status_kb(pid):
+    text = pathlib.Path(f'/proc/{pid}/status').read_text(encoding='ascii')
+    return {k: int(v) for k, v in re.findall(r'^(VmRSS|VmLck|VmHWM):\s+(\d+) kB', text, re.M)}
+
+
+def memory_after(cmd, seconds):
+    """VmRSS and VmLck (kB) of a run after some seconds; None when it ended before."""
+    with subprocess.Popen(cmd, **LOADER_QUIET) as vm:
+        try:
+            vm.wait(seconds)
+            return None
+        except subprocess.TimeoutExpired:
+            got = status_kb(vm.pid)
+            vm.send_signal(signal.SIGTERM)
+            try:
+                vm.wait(10)
+            except subprocess.TimeoutExpired:
+                vm.kill()
+            return got
+
+
+def unlimited_lock():
+    try:
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    except (ValueError, PermissionError):
+        pass
+
+
+def median(values):
+    values = sorted(values)
+    return values[len(values) // 2]

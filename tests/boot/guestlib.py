@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Driving a booted guest from tests: command lines, waiting for text on its console, talking to its shell."""
+import os
+import pathlib
+import select
+import socket
+import subprocess
+import sys
+import time
+
+
+def guest_dir():
+    return os.environ.get('CLEAT_GUEST_DIR') or str(pathlib.Path(__file__).parents[2] / 'build' / 'guest')
+
+
+def need_guest():
+    """Fails the test when there is no kernel: scripts/test.sh fetches it."""
+    for name in ('vmlinuz', 'initramfs.cpio.gz'):
+        if not pathlib.Path(guest_dir(), name).exists():
+            sys.exit(f'{guest_dir()}/{name} is missing (scripts/test.sh puts it there)')
+
+
+def linux(emulator, append='', machine='q35', accel='tcg', cpu='max', smp=1, mem=512, serial='stdio', more=()):
+    """A command line that boots the test kernel with the serial console on `serial`."""
+    return [emulator, '-M', machine, '-accel', accel, '-cpu', cpu, '-smp', str(smp), '-m', str(mem), '-nodefaults',
+            '-display', 'none', '-serial', serial, '-kernel', f'{guest_dir()}/vmlinuz',
+            '-initrd', f'{guest_dir()}/initramfs.cpio.gz', '-append', f'console=ttyS0 panic=-1 {append}', *more]
+
+
+class Console:
+    """Text in and out of a file descriptor pair; keeps all that was read in .text."""
+
+    def __init__(self, reader, writer):
+        self.reader, self.writer, self.text = reader, writer, ''
+
+    def expect(self, what, timeout=60, start=0):
+        """Reads until `what` appears after offset start; returns the offset behind it."""
+        end = time.monotonic() + timeout
+        while what not in self.text[start:]:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise TimeoutError(f'no {what!r} within {timeout} s; the console ends:\n{self.text[-1500:]}')
+            ready, _, _ = select.select([self.reader], [], [], left)
+            data = os.read(self.reader, 65536) if ready else None
+            if data == b'':
+                raise EOFError(f'console closed before {what!r}; it ends:\n{self.text[-1500:]}')
+            if data:
+                self.text += data.decode('utf-8', 'replace').replace('\r', '')
+        return self.text.index(what, start) + len(what)
+
+    def send(self, text):
+        data = text.encode()
+        while data:
+            data = data[os.write(self.writer, data):]
+
+
+def connect_unix(path, timeout=10):
+    end = time.monotonic() + timeout
+    while True:
+        s = socket.socket(socket.AF_UNIX)
+        try:
+            s.connect(path)
+            return s
+        except OSError:
+            s.close()
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.02)
+
+
+def run_to_end(cmd, timeout=90):
+    """(exit status, stdout text, stderr text) of a run without input."""
+    done = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=timeout, check=False)
+    return done.returncode, done.stdout.decode('utf-8', 'replace').replace('\r', ''), done.stderr.decode('utf-8', 'replace')
