@@ -59,7 +59,6 @@ struct MemoryRegion {
     bool romd_mode;                 /* ROMD: reads go to RAM when true */
     MemoryRegion *first_sub, *next_sub;     /* sorted by falling priority */
     struct MemIoEventFd *ioeventfds;
-    int dma_depth;                  /* re-entry guard: machine lock */
     uint8_t dirty_log;              /* clients that log */
 };
 
@@ -68,6 +67,9 @@ void memory_region_init_io(MemoryRegion *mr, Object *owner, const MemoryRegionOp
                            const char *name, uint64_t size);
 bool memory_region_init_ram(MemoryRegion *mr, Object *owner, const char *name, uint64_t size, Error **errp);
 bool memory_region_init_rom(MemoryRegion *mr, Object *owner, const char *name, uint64_t size, Error **errp);
+/* Flash: reads come from memory while romd mode is on, writes (and reads otherwise) go to ops. */
+bool memory_region_init_romd(MemoryRegion *mr, Object *owner, const MemoryRegionOps *ops, void *opaque,
+                             const char *name, uint64_t size, Error **errp);
 /* RAM on memory that the caller mapped (memory backends); flags RAM_*. fd -1: private anonymous. Takes the mapping. */
 bool memory_region_init_ram_ptr(MemoryRegion *mr, Object *owner, const char *name, uint64_t size, void *host,
                                 int fd, uint64_t fd_offset, unsigned flags, Error **errp);
@@ -84,6 +86,10 @@ void memory_region_set_alias_offset(MemoryRegion *mr, hwaddr offset);
 void memory_region_set_readonly(MemoryRegion *mr, bool readonly);
 void memory_region_set_romd(MemoryRegion *mr, bool romd);
 uint8_t *memory_region_ram_ptr(MemoryRegion *mr);
+/* Turns dirty logging of a RAM region on or off for a DIRTY_* client. */
+void memory_region_set_log(MemoryRegion *mr, bool on, uint8_t client);
+/* Asks the listeners (KVM) to move what they know into the dirty map; NULL: all regions. */
+void memory_sync_dirty(MemoryRegion *mr);
 /* Changes between begin and commit show at once. Nests. */
 void memory_transaction_begin(void);
 void memory_transaction_commit(void);
@@ -94,10 +100,12 @@ struct AddressSpace {
     MemoryRegion *root;
     FlatView *_Atomic view;
     struct MemoryListener *listeners;
+    struct MemoryListenerState *told;   /* listener.c: doorbells that listeners know */
     AddressSpace *next;
 };
 void address_space_init(AddressSpace *as, MemoryRegion *root, const char *name);
 void address_space_fini(AddressSpace *as);
+AddressSpace *address_space_next(AddressSpace *as);         /* NULL: the first. Machine lock */
 MemResult address_space_read(AddressSpace *as, hwaddr addr, void *buf, size_t len);
 MemResult address_space_write(AddressSpace *as, hwaddr addr, const void *buf, size_t len);
 /* One access of 1, 2, 4 or 8 bytes as a CPU makes it (little-endian value). */
@@ -128,7 +136,7 @@ typedef struct DmaMap {
     hwaddr addr;
     size_t len;
     bool write;
-    MemoryRegion **pinned;
+    RamBlock **pinned;              /* one per iov */
 } DmaMap;
 /* Maps [addr, addr+len) for device reads (write=false) or writes; not RAM: bounce buffer. False: bus error. */
 bool dma_map(AddressSpace *as, hwaddr addr, size_t len, bool write, DmaMap *map);
@@ -173,7 +181,8 @@ struct RamBlock {
     uint64_t fd_offset;
     unsigned flags;                 /* RAM_* */
     MemoryRegion *mr;
-    RamBlock *next;
+    RamBlock *_Atomic next;
+    _Atomic unsigned pins;          /* DMA windows open on it: it stays mapped until they close */
 };
 RamBlock *ram_block_first(void);                                       /* machine lock */
 RamBlock *ram_block_from_host(const void *host, uint64_t *offset);     /* lock-free */
@@ -185,13 +194,28 @@ static inline uint8_t ram_dirty_get(uint64_t ram_page);
 void ram_dirty_set(uint64_t ram_page, uint64_t pages);
 /* Clears `bits` in a range; true if any was set. vCPU write translations of the range are flushed. */
 bool ram_dirty_test_clear(uint64_t ram_page, uint64_t pages, uint8_t bits);
-/* Told about writes to pages with DIRTY_CODE clear (the software CPU's code cache). NULL: nobody. */
+/* Sets or clears bits of one page; for the owners of those bits (the code cache marks its pages). Any thread. */
+void ram_dirty_or(uint64_t ram_page, uint8_t bits);
+void ram_dirty_and(uint64_t ram_page, uint8_t bits);
+/*
+ * Told about writes to pages with DIRTY_CODE clear (the software CPU's code cache), on the writer's thread. The hook
+ * sets DIRTY_CODE itself (ram_dirty_or) when the page holds no code any more. Without a hook the write sets it.
+ */
 void ram_code_hook_set(void (*fn)(uint64_t ram_page, unsigned offset, unsigned len));
+/* Told when dirty bits of a range were cleared: write translations of it must be dropped before the return. */
+void ram_flush_hook_set(void (*fn)(uint64_t ram_page, uint64_t pages));
+/* What a write by `host` pointer means for the page: dirty bits and code. [offset, offset+len) of the block. */
+void ram_written(RamBlock *rb, uint64_t offset, uint64_t len);
+/* -machine mem-merge=, dump-guest-core=: for RAM made from now on. */
+void ram_policy_set(bool merge, bool dump);
 extern _Atomic uint8_t *ram_dirty_map;                                  /* grows by remap; never moves */
 static inline uint8_t ram_dirty_get(uint64_t ram_page)
 {
     return atomic_load_explicit(&ram_dirty_map[ram_page], memory_order_relaxed);
 }
+
+/* What is at addr: region and offset (NULL: nothing). For the view's lifetime, see address_space_page. */
+MemoryRegion *address_space_find(AddressSpace *as, hwaddr addr, hwaddr *offset, uint64_t *avail);
 
 /* HMP `info mtree`: prints trees and flat views. */
 void memory_print_tree(void (*out)(void *opaque, const char *line), void *opaque, bool flat);
