@@ -26,9 +26,9 @@ const char *mlock_state_name(MlockState state); /* "off", "on", "on-fault" */
 void overcommit_parse(const KeyVals *kv);
 /*
  * Locks memory as mlock_state asks. After -daemonize's fork (locks do not survive it), before any
- * vCPU runs. A failure is reported.
+ * vCPU runs. The reason for a failure is reported, the consequence is the error.
  */
-bool realtime_init(void);
+bool realtime_init(Error **errp);
 
 /* main() without the C runtime's part: the exit status. */
 int vl_main(int argc, char **argv);
