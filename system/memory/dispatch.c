@@ -281,6 +281,18 @@ MemResult address_space_write(AddressSpace *as, hwaddr addr, const void *buf, si
     return result;
 }
 
+/*
+ * A CPU's access goes whole to the region it starts in when that takes its size, even where a part
+ * of it is hidden by another region (PCI's dword at cf8h under the reset control's byte at cf9h).
+ */
+static bool range_takes_whole(const FlatRange *r, hwaddr addr, unsigned size)
+{
+    hwaddr offset = r->offset + (addr - r->addr);
+
+    return r->mr->ops && offset <= r->mr->size - size && r->mr->size >= size &&
+           region_access_size(r->mr, offset, size) == size;
+}
+
 MemResult address_space_ld(AddressSpace *as, hwaddr addr, uint64_t *value, unsigned size)
 {
     MemResult result = MEM_OK;
@@ -291,6 +303,8 @@ MemResult address_space_ld(AddressSpace *as, hwaddr addr, uint64_t *value, unsig
     r = flatview_find(atomic_load_explicit(&as->view, memory_order_acquire), addr);
     if (r && r->last - addr >= size - 1 && range_reads_memory(r)) {
         memcpy(value, range_host(r, addr), size);
+    } else if (r && !range_reads_memory(r) && range_takes_whole(r, addr, size)) {
+        result = region_read(r->mr, r->offset + (addr - r->addr), value, size);
     } else {
         result = address_space_read(as, addr, value, size);
     }
@@ -300,7 +314,18 @@ MemResult address_space_ld(AddressSpace *as, hwaddr addr, uint64_t *value, unsig
 
 MemResult address_space_st(AddressSpace *as, hwaddr addr, uint64_t value, unsigned size)
 {
-    return address_space_write(as, addr, &value, size);
+    MemResult result;
+    const FlatRange *r;
+
+    rcu_read_lock();
+    r = flatview_find(atomic_load_explicit(&as->view, memory_order_acquire), addr);
+    if (r && !r->readonly && !range_writes_memory(r) && range_takes_whole(r, addr, size)) {
+        result = region_write(r->mr, r->offset + (addr - r->addr), value, size);
+    } else {
+        result = address_space_write(as, addr, &value, size);
+    }
+    rcu_read_unlock();
+    return result;
 }
 
 void address_space_write_rom(AddressSpace *as, hwaddr addr, const void *buf, size_t len)

@@ -223,6 +223,19 @@ START_TEST(accesses_are_split_and_joined)
 }
 END_TEST
 
+START_TEST(an_access_goes_whole_to_where_it_starts)
+{
+    MemoryRegion byte;
+
+    memory_region_init_io(&byte, NULL, &ops_byte, NULL, "byte", 1);
+    memory_region_add(&bench->root, 9, &byte, 1);
+    expect_ld(0x0008, 4, 0x0b0a0908, "r4@8 ");
+    expect_st(0x0008, 4, 0x80000000, "w4@8=80000000 ");
+    expect_ld(0x0009, 1, 0x00, "r1@0 ");
+    memory_region_remove(&byte);
+}
+END_TEST
+
 START_TEST(ram_rom_and_dirty_bits)
 {
     AddressSpace *as = &bench->as;
@@ -460,6 +473,7 @@ int main(void)
     tc = tcase_create("access");
     tcase_add_checked_fixture(tc, setup, NULL);
     tcase_add_test(tc, accesses_are_split_and_joined);
+    tcase_add_test(tc, an_access_goes_whole_to_where_it_starts);
     tcase_add_test(tc, ram_rom_and_dirty_bits);
     tcase_add_test(tc, pages_for_software_tlbs);
     tcase_add_test(tc, writes_reach_the_code_hook_once);
