@@ -78,10 +78,11 @@ void keyvals_set(KeyVals *kv, const char *key, const char *value)
 
 void keyvals_remove(KeyVals *kv, const char *key)
 {
+    g_autofree char *gone = g_strdup(key);      /* key may be one of those that go */
     int kept = 0;
 
     for (int i = 0; i < kv->n; i++) {
-        if (!strcmp(kv->pairs[i].key, key)) {
+        if (!strcmp(kv->pairs[i].key, gone)) {
             g_free((char *)kv->pairs[i].key);
             g_free((char *)kv->pairs[i].value);
         } else {
