@@ -1,146 +1,123 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How a CPU reaches configuration space: mechanism #1 (PCI 3.0 section 3.2.2.3.2) and ECAM (PCIe 5.0 section 7.2.2);
- * and the resource assignment that firmware would do, for direct boot.
+ * Configuration access from the CPU: ports cf8h/cfch and the ECAM window. Contract in include/hw/pci/pci_host.h.
  *
- * Contract in include/hw/pci/pci.h. Machine lock.
+ * Only 32-bit accesses reach the address register; narrower ones at cf8h..cfbh fall through to nothing (cf9h is the
+ * reset control register, mapped above it). Machine lock. Test: tests/unit/test-pci.c.
  */
-#include "hw/pci/pci.h"
+#include "hw/pci/pci_host.h"
 
-#include <string.h>
+#define ADDRESS_ENABLE 0x80000000u
 
-#define ADDRESS_ENABLE (1u << 31)
-
-static uint64_t address_read(void *opaque, hwaddr offset, unsigned size)
+static uint64_t host_address_read(void *opaque, hwaddr addr, unsigned size)
 {
-    return ((PCIConfigPorts *)opaque)->address;
+    return size == 4 ? ((PCIHost *)opaque)->config_address : (uint64_t)-1;
 }
 
-static void address_write(void *opaque, hwaddr offset, uint64_t value, unsigned size)
+static void host_address_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
 {
-    if (size == 4) {
-        ((PCIConfigPorts *)opaque)->address = value & 0x80fffffc;
+    if (size == 4 && addr == 0) {
+        ((PCIHost *)opaque)->config_address = value & ~3u;
     }
 }
 
-/* Only doublewords count at cf8h: smaller accesses belong to whatever else decodes there. */
-static const MemoryRegionOps address_ops = {
-    .read = address_read,
-    .write = address_write,
-    .valid = { 4, 4 },
-    .impl = { 4, 4 },
+static const MemoryRegionOps host_address_ops = {
+    .read = host_address_read, .write = host_address_write,
+    .valid = { .min = 1, .max = 4 }, .impl = { .min = 1, .max = 4 },
 };
 
-static uint64_t data_read(void *opaque, hwaddr offset, unsigned size)
+static PCIDevice *host_target(const PCIHost *h)
 {
-    PCIConfigPorts *p = opaque;
-    uint32_t a = p->address;
+    uint32_t a = h->config_address;
 
-    return a & ADDRESS_ENABLE ? pci_config_read(p->root, a >> 16 & 0xff, a >> 8 & 0xff, (a & 0xfc) + offset, size)
-                              : UINT32_MAX;
+    return a & ADDRESS_ENABLE ? pci_bus_device(h->bus, a >> 16 & 0xff, a >> 8 & 0xff) : NULL;
 }
 
-static void data_write(void *opaque, hwaddr offset, uint64_t value, unsigned size)
+static uint64_t host_data_read(void *opaque, hwaddr addr, unsigned size)
 {
-    PCIConfigPorts *p = opaque;
-    uint32_t a = p->address;
+    const PCIHost *h = opaque;
 
-    if (a & ADDRESS_ENABLE) {
-        pci_config_write(p->root, a >> 16 & 0xff, a >> 8 & 0xff, (a & 0xfc) + offset, value, size);
-    }
+    return pci_config_read(host_target(h), (h->config_address & 0xfc) + addr, size);
 }
 
-static const MemoryRegionOps data_ops = {
-    .read = data_read,
-    .write = data_write,
-    .valid = { 1, 4 },
-    .impl = { 1, 4 },
+static void host_data_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
+{
+    const PCIHost *h = opaque;
+
+    pci_config_write(host_target(h), (h->config_address & 0xfc) + addr, value, size);
+}
+
+static const MemoryRegionOps host_data_ops = {
+    .read = host_data_read, .write = host_data_write,
+    .valid = { .min = 1, .max = 4 }, .impl = { .min = 1, .max = 4 },
 };
 
-void pci_config_ports_init(PCIConfigPorts *p, Object *owner, PCIBus *root, MemoryRegion *io)
+static PCIDevice *ecam_target(const PCIHost *h, hwaddr addr)
 {
-    p->root = root;
-    memory_region_init_io(&p->addr_io, owner, &address_ops, p, "pci-conf-idx", 4);
-    memory_region_init_io(&p->data_io, owner, &data_ops, p, "pci-conf-data", 4);
-    memory_region_add(io, 0xcf8, &p->addr_io, 0);
-    memory_region_add(io, 0xcfc, &p->data_io, 0);
+    return pci_bus_device(h->bus, addr >> 20 & 0xff, addr >> 12 & 0xff);
 }
 
-static uint64_t ecam_read(void *opaque, hwaddr offset, unsigned size)
+static uint64_t ecam_read(void *opaque, hwaddr addr, unsigned size)
 {
-    return pci_config_read(opaque, offset >> 20, offset >> 12 & 0xff, offset & 0xfff, size);
+    return pci_config_read(ecam_target(opaque, addr), addr & 0xfff, size);
 }
 
-static void ecam_write(void *opaque, hwaddr offset, uint64_t value, unsigned size)
+static void ecam_write(void *opaque, hwaddr addr, uint64_t value, unsigned size)
 {
-    pci_config_write(opaque, offset >> 20, offset >> 12 & 0xff, offset & 0xfff, value, size);
+    pci_config_write(ecam_target(opaque, addr), addr & 0xfff, value, size);
 }
 
 static const MemoryRegionOps ecam_ops = {
-    .read = ecam_read,
-    .write = ecam_write,
-    .valid = { 1, 4 },
-    .impl = { 1, 4 },
+    .read = ecam_read, .write = ecam_write,
+    .valid = { .min = 1, .max = 4 }, .impl = { .min = 1, .max = 4 },
 };
 
-void pci_ecam_init(MemoryRegion *mr, Object *owner, PCIBus *root, unsigned buses)
+void pci_host_init(PCIHost *h, const char *bus_type, const char *bus_name, MemoryRegion *mem, MemoryRegion *io)
 {
-    memory_region_init_io(mr, owner, &ecam_ops, root, "pcie-mmcfg", (uint64_t)buses << 20);
+    h->mem = mem;
+    h->ecam_base = PCI_UNMAPPED;
+    h->bus = pci_bus_new_root(&h->parent, bus_type, bus_name, mem, io);
+    memory_region_init_io(&h->address_io, &h->parent.obj, &host_address_ops, h, "pci-conf-idx", 4);
+    memory_region_init_io(&h->data_io, &h->parent.obj, &host_data_ops, h, "pci-conf-data", 4);
+    memory_region_add(io, PCI_CONFIG_ADDRESS_PORT, &h->address_io, 0);
+    memory_region_add(io, PCI_CONFIG_DATA_PORT, &h->data_io, 0);
 }
 
-/* ---- resources ---- */
-
-typedef struct Assigner {
-    uint32_t io;
-    uint64_t mem, mem_end;
-} Assigner;
-
-static void bar_assign(Assigner *a, PCIBus *root, PCIDevice *d, int n, uint16_t *command)
+void pci_host_fini(PCIHost *h)
 {
-    PCIBar *b = &d->bar[n];
-    unsigned reg = PCI_BASE_ADDRESS_0 + 4 * n;
-    uint64_t at;
+    pci_host_map_ecam(h, 0, 0);
+    memory_region_fini(&h->address_io);
+    memory_region_fini(&h->data_io);
+}
 
-    if (b->kind & PCI_BAR_IO) {
-        at = (a->io + b->size - 1) & ~(b->size - 1);
-        if (at + b->size > 0x10000) {
-            return;
-        }
-        a->io = at + b->size;
-        *command |= PCI_COMMAND_IO;
+void pci_host_map_ecam(PCIHost *h, uint64_t base, uint64_t size)
+{
+    if (!size) {
+        base = PCI_UNMAPPED;
+    }
+    if (h->ecam_base == base && (!size || h->ecam.size == size)) {
+        return;
+    }
+    if (h->ecam_base != PCI_UNMAPPED) {
+        memory_region_remove(&h->ecam);
+    }
+    h->ecam_base = base;
+    if (!size) {
+        return;
+    }
+    if (!h->ecam.size) {
+        memory_region_init_io(&h->ecam, &h->parent.obj, &ecam_ops, h, "pcie-mmcfg-mmio", size);
     } else {
-        at = (a->mem + b->size - 1) & ~(b->size - 1);
-        if (at + b->size > a->mem_end) {
-            return;
-        }
-        a->mem = at + b->size;
-        *command |= PCI_COMMAND_MEMORY;
+        memory_region_set_size(&h->ecam, size);
     }
-    pci_config_write(root, root->bus_number, d->devfn, reg, at, 4);
+    memory_region_add(h->mem, base, &h->ecam, 2);
 }
 
-void pci_assign_resources(PCIBus *root, uint32_t io_base, uint64_t mem_base, uint64_t mem_end,
-                          uint8_t (*line_of)(PCIDevice *dev, int pin))
-{
-    Assigner a = { io_base, mem_base, mem_end };
+static const VMField pci_host_fields[] = { VM_FIELD(PCIHost, config_address, VM_U32), VM_END };
+const VMState pci_host_vmstate = { .name = "pci-host", .version = 1, .fields = pci_host_fields };
 
-    for (int devfn = 0; devfn < 256; devfn++) {
-        PCIDevice *d = root->devices[devfn];
-        uint16_t command = 0;
-
-        if (!d) {
-            continue;
-        }
-        for (int n = 0; n < PCI_BARS; n++) {
-            if (d->bar[n].mr) {
-                bar_assign(&a, root, d, n, &command);
-            }
-        }
-        if (d->config[PCI_INTERRUPT_PIN]) {
-            pci_config_write(root, root->bus_number, devfn, PCI_INTERRUPT_LINE,
-                             line_of(d, d->config[PCI_INTERRUPT_PIN] - 1), 1);
-        }
-        pci_config_write(root, root->bus_number, devfn, PCI_COMMAND,
-                         pci_get_word(d->config + PCI_COMMAND) | command, 2);
-    }
-}
+static const Type pci_host_type = {
+    .name = "pci-host-bridge", .parent = "device", .abstract = true, .size = sizeof(PCIHost),
+    .vmstate = &pci_host_vmstate,
+};
+TYPE_REGISTER(pci_host_type)
