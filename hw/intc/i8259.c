@@ -72,9 +72,9 @@ static void i8259_set_pin(void *opaque, int n, int level)
     bool rose = level && !(s->level & bit);
 
     s->level = level ? s->level | bit : s->level & ~bit;
-    if (!level) {
-        s->irr &= ~bit;                     /* a request must stay up until acknowledged */
-    } else if (rose || i8259_is_level(s, n)) {
+    if (!level && i8259_is_level(s, n)) {
+        s->irr &= ~bit;                     /* an edge is latched, as in the chip sets' cores */
+    } else if (level && (rose || i8259_is_level(s, n))) {
         s->irr |= bit;
     }
     i8259_update(s);
