@@ -147,7 +147,7 @@ TYPE_REGISTER(pc_ports_type)
 
 /* ---- cf9h ---- */
 
-enum { RESET_CPU = 0x04 };                  /* its rising starts the reset that bits 1 and 3 choose */
+enum { RESET_CPU = 0x04 };                  /* starts the reset that bits 1 and 3 choose */
 
 static uint64_t reset_control_read(void *opaque, hwaddr addr, unsigned size)
 {

@@ -49,8 +49,8 @@ typedef struct AcpiPm {
     MemoryRegion io, gpe_io, apm_io;
     MemoryRegion evt_io, cnt_io, tmr_io, smi_io, tco_io;    /* inside io */
     Irq sci;
-    Irq smi;                        /* pulsed by a write to b2h when apm_smi_enabled; NULL: no SMM */
-    bool apm_smi_enabled;           /* the bridge's config space decides (PIIX4 DEVACTB, ICH9 SMI_EN) */
+    Irq smi;                        /* pulsed by a write to b2h if enabled; NULL: no SMM */
+    bool apm_smi_enabled;           /* PIIX4: the bridge's DEVACTB says so */
     /* registers */
     uint16_t pm1_sts, pm1_en, pm1_cnt;
     int64_t tmr_seen;               /* timer tick up to which TMR_STS has been judged */

@@ -3,7 +3,8 @@
  * PS/2 keyboard and mouse: what hangs on the i8042's two ports.
  *
  * A device answers commands at once into its queue; the controller takes bytes out when its output
- * buffer is free. User interfaces put keys and motion in. Machine lock. Test: tests/unit/test-i8042.c.
+ * buffer is free. User interfaces put keys and motion in. Machine lock.
+ * Test: tests/unit/test-i8042.c.
  */
 #ifndef CLEAT_HW_INPUT_PS2_H
 #define CLEAT_HW_INPUT_PS2_H

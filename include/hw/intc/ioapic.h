@@ -22,8 +22,9 @@ typedef struct IoApic {
     /* wiring */
     MemoryRegion mmio;
     IrqLine pins[IOAPIC_PINS];
-    /* Where messages go; default: the local APICs (apic_deliver). Tests and accelerators replace it. */
-    void (*deliver)(void *opaque, uint32_t dest, bool logical, uint8_t mode, uint8_t vector, bool level);
+    /* Where messages go; NULL: to the local APICs (apic_deliver). For tests and accelerators. */
+    void (*deliver)(void *opaque, uint32_t dest, bool logical, uint8_t mode, uint8_t vector,
+                    bool level);
     void *deliver_opaque;
     /* registers */
     uint8_t select;                 /* IOREGSEL */

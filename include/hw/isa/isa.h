@@ -40,7 +40,7 @@ void isa_bus_connect(IsaBus *bus, unsigned irq, Irq target);
 
 /* The bus a realized (or realizing) device sits on; NULL for a device without one. */
 IsaBus *isa_device_bus(IsaDevice *dev);
-/* A line of dev's own into request irq, for the device's life. False: no such request, or too many sources. */
+/* A line of dev's own into request irq. False: no such request, or too many sources. */
 bool isa_irq_get(IsaDevice *dev, unsigned irq, Irq *out, Error **errp);
 void isa_irq_put(IsaDevice *dev, Irq irq);
 /* Maps mr over the ports from `port`; false when the range leaves the 64 Ki ports. */

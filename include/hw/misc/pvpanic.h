@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * pvpanic (kernel: include/uapi/misc/pvpanic.h): one byte by which a guest tells its end.
- * "pvpanic" has it at an ISA port, "pvpanic-pci" in a BAR. Machine lock. Test: tests/unit/test-misc.c.
+ * "pvpanic" has it at an ISA port, "pvpanic-pci" in a BAR. Machine lock.
+ * Test: tests/unit/test-misc.c.
  */
 #ifndef CLEAT_HW_MISC_PVPANIC_H
 #define CLEAT_HW_MISC_PVPANIC_H

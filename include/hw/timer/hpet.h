@@ -43,7 +43,7 @@ typedef struct Hpet {
     void (*send_msi)(uint64_t address, uint32_t data);
     /* registers */
     uint64_t config, isr;
-    uint64_t counter;               /* while halted: its value; while running: its value at virtual time 0 */
+    uint64_t counter;               /* halted: its value; running: its value at virtual time 0 */
     HpetTimer timer[HPET_MAX_TIMERS];
     bool rtc_level;
 } Hpet;

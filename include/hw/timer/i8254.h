@@ -17,11 +17,11 @@
 typedef struct PitCounter {
     /* registers */
     uint32_t count;                 /* reload value, 1..10000h (binary ticks) */
-    uint32_t next_count;            /* written while counting, loaded at the period's end; 0: none */
+    uint32_t next_count;            /* to be loaded at the period's end; 0: none */
     int64_t load_ns;                /* virtual time at which `count` was loaded */
     int64_t next_load_ns;           /* when next_count will be loaded */
-    int64_t held_ticks;             /* modes 0 and 4 with the gate low: ticks counted so far; -1: running */
-    bool armed;                     /* a count has been loaded since the control word (and trigger) */
+    int64_t held_ticks;             /* gate low: ticks counted so far; -1: running */
+    bool armed;                     /* loaded since the control word (and trigger) */
     bool has_count;                 /* a count has been written since the control word */
     uint8_t mode, rw, gate;         /* rw: 1 LSB, 2 MSB, 3 both */
     bool bcd;
