@@ -42,7 +42,7 @@ typedef struct I8259Pair {
 
 /* Creates both chips on bus; intr is the pair's INTR output (changed levels only). */
 bool i8259_pair_init(I8259Pair *pair, IsaBus *bus, Irq intr, Error **errp);
-/* The CPU's INTA cycle: acknowledges, returns the vector; a request that went away gives IRQ 7's. */
+/* The CPU's INTA cycle: returns the vector; a request that went away gives IRQ 7's. */
 int i8259_ack(void *pair);
 /* Is INTR up? */
 bool i8259_pending(const I8259Pair *pair);
