@@ -116,7 +116,7 @@ Loop *loop_main(void)
         loop = loop_new("main");
         loop->is_main = true;
         loops.main = loop;
-        rcu_hooks_set(NULL, main_loop_wake);
+        rcu_wake_hook_set(main_loop_wake);
     }
     return loop;
 }
@@ -135,7 +135,7 @@ void loop_free(Loop *loop)
     }
     pthread_mutex_unlock(&loops.list_lock);
     if (loop == loops.main) {
-        rcu_hooks_set(NULL, NULL);
+        rcu_wake_hook_set(NULL);
         loops.main = NULL;
     }
     timers_free(loop);

@@ -175,10 +175,16 @@ void rcu_drain(void)
     }
 }
 
-void rcu_hooks_set(void (*hurry)(void), void (*wake)(void))
+void rcu_hurry_hook_set(void (*hurry)(void))
 {
     pthread_mutex_lock(&rcu.lock);
     rcu.hurry = hurry;
+    pthread_mutex_unlock(&rcu.lock);
+}
+
+void rcu_wake_hook_set(void (*wake)(void))
+{
+    pthread_mutex_lock(&rcu.lock);
     rcu.wake = wake;
     pthread_mutex_unlock(&rcu.lock);
 }

@@ -32,13 +32,15 @@ struct VCpu {
     _Atomic uint32_t exit_request;  /* non-zero: leave the run loop soon; cleared by the vCPU */
     _Atomic bool halted;            /* in HLT/wait-for-SIPI; wakes on a pending event */
     _Atomic bool stop;              /* asked to stop (machine lock held by the asker) */
-    bool stopped;                   /* has stopped; machine lock */
+    _Atomic bool stopped;           /* has stopped (from creation until the VM runs); changed under the machine lock */
     bool created;                   /* thread is up; machine lock */
-    bool unplug;
+    _Atomic bool unplug;            /* the thread is to end */
+    _Atomic bool in_exec;           /* between exec_begin and exec_end */
+    bool exclusive_waits;           /* an exclusive section waits for this vCPU; cpus.c's exclusive lock */
+    _Atomic bool sleeping;          /* about to wait on wake, or waiting */
     pthread_mutex_t work_lock;      /* leaf lock: guards work list and the sleep */
     pthread_cond_t wake;            /* with work_lock: halted or stopped vCPUs sleep here */
     struct VCpuWorkItem *work_first, *work_last;
-    _Atomic uint64_t epoch;         /* util/rcu: quiescent counter */
     void *accel;                    /* the accelerator's own per-vCPU data */
 };
 
@@ -68,6 +70,11 @@ void vcpus_pause_all(void);
 void vcpus_resume_all(void);
 /* Ends all threads and joins them (shutdown). Main loop thread, machine lock. */
 void vcpus_join_all(void);
+/* Stops the vCPU whose thread this is, at its next boundary, until the main loop resumes it; no-op on other threads. */
+void vcpu_stop_current(void);
+/* Brings architectural state from / to the accelerator on all vCPUs. Main loop thread, machine lock, all paused. */
+void vcpus_get_state(void);
+void vcpus_put_state(void);
 
 /*
  * The exclusive section: between begin and end no other vCPU executes guest instructions.

@@ -75,6 +75,11 @@ Machine *machine_current(void);                 /* NULL before creation */
 /* NULL with an error; resolves aliases. */
 Machine *machine_new(const char *type, Error **errp);
 void machine_print_help(void);
+/* By name or alias; NULL: none. The default machine's type; NULL when no room offers one. */
+const Type *machine_type_find(const char *name);
+const Type *machine_type_default(void);
+/* mem-merge and dump-guest-core take effect on RAM made from now on: after -machine's properties, before -object. */
+void machine_apply_memory_policy(const Machine *m);
 /* Allocates or adopts (memory-backend) main memory as m->ram, of config.ram_size bytes. */
 bool machine_init_ram(Machine *m, const char *block_name, Error **errp);
 

@@ -41,6 +41,7 @@ void system_shutdown_request(ShutdownCause cause);
 void system_shutdown_request_with_code(ShutdownCause cause, int code);
 void system_powerdown_request(void);                /* the ACPI power button */
 void system_guest_panicked(const char *action_hint);
+void system_suspend_request(void);                  /* ACPI S3 */
 void system_wakeup_request(void);
 /* Devices that act on the power button, or on wake-up. */
 typedef void PowerNotify(void *opaque);
@@ -49,7 +50,7 @@ void powerdown_notifier_add(PowerNotify *fn, void *opaque);
 /* Reset hooks for what is no device (loaders, tables); run after the devices' resets, in order of registration. */
 void reset_hook_add(void (*fn)(void *opaque), void *opaque);
 void system_reset_now(ShutdownCause cause);         /* start-up's first reset: main thread */
-/* Told about each change of running/stopped. */
+/* Told about each change of running/stopped, with the vCPUs paused. */
 void vm_change_notifier_add(void (*fn)(void *opaque, bool running, RunState s), void *opaque);
 
 typedef enum { REBOOT_RESET, REBOOT_SHUTDOWN } RebootAction;

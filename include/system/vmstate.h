@@ -10,6 +10,7 @@
 #ifndef CLEAT_SYSTEM_VMSTATE_H
 #define CLEAT_SYSTEM_VMSTATE_H
 
+#include "system/loop.h"
 #include "system/qdev.h"
 
 typedef enum VMKind {
@@ -53,5 +54,6 @@ bool machine_state_save(GByteArray *out, bool with_ram, Error **errp);
 bool machine_state_load(const uint8_t *data, size_t len, Error **errp);
 /* State that belongs to no device. */
 void vmstate_register(const char *name, const VMState *vms, void *opaque);
+void vmstate_unregister(const VMState *vms, void *opaque);
 
 #endif

@@ -62,7 +62,8 @@ bool rcu_reclaim(void);
 void rcu_synchronize(void);
 /* Runs everything that rcu_call() was given, waiting as needed (shutdown, tests). */
 void rcu_drain(void);
-/* hurry: asks long readers (vCPUs) to leave soon; wake: lets the main loop take a turn. May be NULL. */
-void rcu_hooks_set(void (*hurry)(void), void (*wake)(void));
+/* hurry asks long readers (vCPUs) to leave soon; wake lets the main loop take a turn. NULL: none. */
+void rcu_hurry_hook_set(void (*hurry)(void));
+void rcu_wake_hook_set(void (*wake)(void));
 
 #endif
