@@ -104,8 +104,10 @@ static void compare_with_model(AddressSpace *as, MemoryRegion *root, unsigned se
         MemoryRegion *want = model_find(root, a, &want_offset, 0);
         MemoryRegion *got = address_space_find(as, a, &offset, &avail);
 
-        ck_assert_msg(got == want, "seed %u address %d: %s", seed, (int)a, got ? got->name : "nothing");
-        ck_assert(!want || offset == want_offset);
+        /* Check writes a message for each assertion it passes: too dear here. */
+        if (got != want || (want && offset != want_offset)) {
+            ck_abort_msg("seed %u address %d: %s", seed, (int)a, got ? got->name : "nothing");
+        }
     }
 }
 
