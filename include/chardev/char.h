@@ -26,7 +26,7 @@ struct CharFrontend {                   /* embedded in the device; filled by cha
     void (*receive)(void *opaque, const uint8_t *buf, int len);
     void (*event)(void *opaque, CharEvent ev);
     void *opaque;
-    struct CharWatch *watch;
+    struct CharWatch *watch;            /* who waits for room, or NULL */
 };
 
 /* -chardev with its properties (backend= and id= among them); NULL with an error. */
@@ -36,6 +36,11 @@ Chardev *chardev_new_legacy(const char *label, const char *text, bool *none, Err
 Chardev *chardev_find(const char *id);
 const char *chardev_id(const Chardev *chr);
 void chardev_print_help(void);
+/* Calls fn for each, newest first (QMP query-chardev): label describes the back end ("unix:path,server=on"). */
+void chardev_foreach(void (*fn)(const Chardev *chr, const char *label, bool frontend_open, void *opaque), void *opaque);
+/* QMP ringbuf-read and ringbuf-write; NULL or false with an error when id is no ringbuf. Caller frees the bytes. */
+GByteArray *chardev_ringbuf_read(const char *id, size_t max, Error **errp);
+bool chardev_ringbuf_write(const char *id, const uint8_t *data, size_t len, Error **errp);
 /* Closes all and restores the terminal; at exit. Idempotent. */
 void chardev_cleanup(void);
 void chardev_set_escape(int ascii);     /* -echr */
