@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sem_native_vec: any MMX, SSE, AVX or AVX-512 row that touches only its operands, run on the host (native.h).
+ *
+ * This file does what the host's execution cannot: checks of CR0/CR4/XCR0, alignment, finding the memory operand (RAM in one
+ * page: its host address; else a bounce buffer with the same address modulo 64), fault suppression of masked AVX-512 memory
+ * operands, and SIMD exceptions: the stub runs with all masked, and an unmasked one undoes what it wrote.
+ * Not exact: an unmasked underflow is seen only where the result is also inexact.
+ */
+#include "target/i386/sem/native.h"
+
+#include <string.h>
+
+#include "util/error.h"
+
+#define MXCSR_FLAGS 0x3fu
+#define MXCSR_MASKS 0x1f80u
+#define MXCSR_HOST 0x1f80u
+#define PRE_COMPUTATION 0x07u       /* IE, DE, ZE: such an exception keeps OE, UE, PE from being set */
+
+/* A memory operand on its way through a stub. */
+typedef struct MemOperand {
+    uint64_t lin;
+    unsigned size;                  /* bytes in memory */
+    bool read, write;
+    void *host;                     /* what the stub gets */
+    bool bounced;
+    unsigned elem, count;           /* masked: bytes of one element in memory, how many; 0: not masked */
+    uint64_t active;                /* mask bits of the elements that are touched */
+    uint8_t buffer[128 + 64];
+} MemOperand;
+
+static void check_class(X86CPU *cpu, const Insn *i, const InsnRow *row)
+{
+    switch (row->excl) {
+    case EXC_MMX:
+        x86_check_mmx(cpu);
+        return;
+    case EXC_CVT:
+        x86_check_mmx(cpu);
+        x86_check_sse(cpu);
+        return;
+    default:
+        break;
+    }
+    if ((i->prefixes & INSN_EVEX) || row->excl == EXC_K20 || row->excl == EXC_K21) {
+        x86_check_avx512(cpu);
+    } else if (i->prefixes & INSN_VEX) {
+        x86_check_avx(cpu);
+    } else {
+        x86_check_sse(cpu);
+    }
+}
+
+static bool must_align(const Insn *i, const InsnRow *row, unsigned size)
+{
+    if (row->excl == EXC_1 || row->excl == EXC_E1 || row->excl == EXC_E1NF) {
+        return true;
+    }
+    return !(i->prefixes & (INSN_VEX | INSN_EVEX)) && size == 16 && (row->excl == EXC_2 || row->excl == EXC_4);
+}
+
+/* Is operand kind the one that ModRM.rm's memory form stands for? */
+static bool is_memory_kind(unsigned kind)
+{
+    return kind == OPK_W || kind == OPK_UM || kind == OPK_Q || kind == OPK_KE || kind == OPK_E || kind == OPK_RM ||
+           kind == OPK_M;
+}
+
+static void mem_access_of(const InsnRow *row, MemOperand *m)
+{
+    for (int n = 0; n < INSN_OPERANDS; n++) {
+        if (is_memory_kind(row->opnd[n].kind)) {
+            m->read |= row->opnd[n].access & OPA_READ;
+            m->write |= !!(row->opnd[n].access & OPA_WRITE);
+        }
+    }
+}
+
+/* Which elements of memory an EVEX mask lets through. */
+static void mem_mask_of(X86CPU *cpu, const Insn *i, const InsnRow *row, MemOperand *m)
+{
+    uint64_t k;
+
+    if (!i->mask || !row->elem) {
+        return;
+    }
+    k = cpu->st->xs.k[i->mask];
+    if (m->write) {
+        m->elem = row->elem;
+        m->count = m->size / row->elem;
+    } else {
+        unsigned lanes = MAX(i->vl / row->elem, 1);
+
+        if (row->excl == EXC_E3 || row->excl == EXC_E3NF || row->excl == EXC_E10) {
+            lanes = 1;              /* scalar */
+        }
+        if ((i->prefixes & INSN_B) || m->size < lanes) {
+            m->active = k & (lanes == 64 ? ~0ull : (1ull << lanes) - 1) ? 1 : 0;
+            m->elem = m->size;
+            m->count = 1;
+            return;
+        }
+        m->elem = m->size / lanes;
+        m->count = lanes;
+    }
+    m->active = k & (m->count == 64 ? ~0ull : (1ull << m->count) - 1);
+}
+
+static void bounce_init(MemOperand *m)
+{
+    m->bounced = true;
+    m->host = (uint8_t *)(((uintptr_t)m->buffer + 63) & ~63ull) + (m->lin & 63);
+    memset(m->host, 0, m->size);
+}
+
+/* Bytes [first, end) of the operand that are touched; equal: none. */
+static void mem_span(const MemOperand *m, unsigned *first, unsigned *end)
+{
+    if (!m->count) {
+        *first = 0;
+        *end = m->size;
+    } else if (!m->active) {
+        *first = *end = 0;
+    } else {
+        *first = __builtin_ctzll(m->active) * m->elem;
+        *end = (64 - __builtin_clzll(m->active)) * m->elem;
+    }
+}
+
+static void bounce_read(X86CPU *cpu, MemOperand *m)
+{
+    if (!m->count) {
+        x86_ld_bytes(cpu, m->lin, m->host, m->size);
+        return;
+    }
+    for (unsigned n = 0; n < m->count; n++) {
+        if (m->active >> n & 1) {
+            x86_ld_bytes(cpu, m->lin + n * m->elem, (uint8_t *)m->host + n * m->elem, m->elem);
+        }
+    }
+}
+
+static void bounce_write(X86CPU *cpu, MemOperand *m)
+{
+    if (!m->count) {
+        x86_st_bytes(cpu, m->lin, m->host, m->size);
+        return;
+    }
+    for (unsigned n = 0; n < m->count; n++) {
+        if (m->active >> n & 1) {
+            x86_st_bytes(cpu, m->lin + n * m->elem, (uint8_t *)m->host + n * m->elem, m->elem);
+        }
+    }
+}
+
+/* Finds the operand and raises its faults; afterwards nothing about memory can fail but an MMIO write. */
+static void mem_prepare(X86CPU *cpu, const Insn *i, const InsnRow *row, MemOperand *m, bool want_bounce)
+{
+    unsigned first, end;
+
+    m->size = i->mem_size;
+    mem_access_of(row, m);
+    mem_mask_of(cpu, i, row, m);
+    m->lin = ea_linear(cpu, i, m->size, m->write);
+    if (must_align(i, row, m->size) && (m->lin & (m->size - 1))) {
+        x86_raise_err(cpu, EXCP_GP, 0);
+    }
+    mem_span(m, &first, &end);
+    if (first == end) {
+        bounce_init(m);
+        return;
+    }
+    if (!want_bounce && (m->lin & 4095) + m->size <= 4096) {
+        uint8_t *p = x86_host(cpu, m->lin + first, end - first, m->write);
+
+        if (p) {
+            m->host = p - first;
+            return;
+        }
+    }
+    bounce_init(m);
+    if (m->write) {
+        x86_probe(cpu, m->lin + first, end - first, true);
+    }
+    if (m->read || !m->write) {
+        bounce_read(cpu, m);
+    }
+}
+
+/* ---- MMX and the x87 stack ---- */
+
+/* MMX registers are physical x87 registers; the image keeps them in stack order, so bring TOP to 0. */
+static void mmx_enter(X86XSave *xs)
+{
+    unsigned top = xs->fsw >> 11 & 7;
+    uint8_t turned[8][16];
+
+    if (top) {
+        for (unsigned n = 0; n < 8; n++) {
+            memcpy(turned[n], xs->st[(n - top) & 7], 16);
+        }
+        memcpy(xs->st, turned, sizeof(turned));
+        xs->fsw &= ~0x3800;
+    }
+    xs->ftw = 0xff;
+    xs->xstate_bv |= XFEATURE_X87;
+}
+
+/* Writing an MMX register sets the exponent and sign above it to ones. */
+static void mmx_mark_written(X86XSave *xs, const Insn *i, const InsnRow *row)
+{
+    for (int n = 0; n < INSN_OPERANDS; n++) {
+        const InsnOperand *o = &row->opnd[n];
+        unsigned r = o->kind == OPK_P ? i->reg & 7 : i->rm & 7;
+
+        if ((o->access & OPA_WRITE) && (o->kind == OPK_P || ((o->kind == OPK_Q || o->kind == OPK_N) && !x86_is_mem(i)))) {
+            xs->st[r][8] = xs->st[r][9] = 0xff;
+        }
+    }
+}
+
+static bool touches_mmx(const InsnRow *row, const Insn *i)
+{
+    for (int n = 0; n < INSN_OPERANDS; n++) {
+        unsigned kind = row->opnd[n].kind;
+
+        if (kind == OPK_P || kind == OPK_N || kind == OPK_Q) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- exceptions and components ---- */
+
+/* True: nothing unmasked; the flags are in MXCSR. False: an unmasked exception; MXCSR has the flags that count. */
+static bool mxcsr_merge(X86XSave *xs, uint32_t after)
+{
+    uint32_t flags = after & MXCSR_FLAGS;
+    uint32_t unmasked = flags & ~(xs->mxcsr >> 7);
+
+    if (unmasked & PRE_COMPUTATION) {
+        flags &= PRE_COMPUTATION;
+    }
+    xs->mxcsr |= flags;
+    return !unmasked;
+}
+
+static void mark_components(X86XSave *xs, const Insn *i, const InsnRow *row)
+{
+    uint64_t bv = XFEATURE_SSE;
+
+    if (i->prefixes & INSN_VEX) {
+        bv |= XFEATURE_AVX;
+    }
+    if (i->prefixes & INSN_EVEX) {
+        bv |= XFEATURE_AVX | XFEATURE_OPMASK | XFEATURE_ZMMH | XFEATURE_HI16;
+    }
+    if (row->excl == EXC_K20 || row->excl == EXC_K21) {
+        bv = XFEATURE_OPMASK;
+    }
+    xs->xstate_bv |= row->excl == EXC_MMX ? XFEATURE_X87 : bv;
+}
+
+/* The row's own flags from the host's RFLAGS; those it clears come out clear there. */
+static void flags_take(X86State *st, const InsnRow *row, uint64_t host)
+{
+    uint64_t mask = (row->flags_written | row->flags_undef) & FL_ARITH;
+
+    st->rflags = (st->rflags & ~mask) | (host & mask);
+}
+
+static NativeStub *stub_or_stop(X86CPU *cpu, const Insn *i)
+{
+    NativeStub *stub = native_stub(cpu, i);
+
+    if (!stub) {
+        error_report("no memory for the code of %s", x86_mnemonic(i));
+        x86_raise(cpu, EXCP_UD);
+    }
+    return stub;
+}
+
+/* The rare way: some SIMD exception is unmasked, so the stub runs on a state that can be taken back. */
+static uint64_t run_guarded(X86CPU *cpu, NativeStub *stub, MemOperand *m, NativeContext *ctx)
+{
+    X86State *st = cpu->st;
+    X86XSave saved = st->xs;
+    uint64_t regs[16], flags;
+
+    memcpy(regs, st->regs, sizeof(regs));
+    flags = stub(st, m->host, ctx);
+    if (!mxcsr_merge(&saved, ctx->mxcsr)) {
+        st->xs = saved;
+        memcpy(st->regs, regs, sizeof(regs));
+        x86_raise_simd(cpu);
+    }
+    st->xs.mxcsr = saved.mxcsr;
+    return flags;
+}
+
+void sem_native_vec(X86CPU *cpu, const Insn *i)
+{
+    X86State *st = cpu->st;
+    const InsnRow *row = x86_row(i);
+    bool mxcsr = native_uses_mxcsr(row), guarded = mxcsr && (st->xs.mxcsr & MXCSR_MASKS) != MXCSR_MASKS;
+    NativeContext ctx = { .mxcsr = (st->xs.mxcsr | MXCSR_MASKS) & ~MXCSR_FLAGS, .mxcsr_host = MXCSR_HOST };
+    NativeStub *stub;
+    MemOperand m;
+    uint64_t flags;
+
+    check_class(cpu, i, row);
+    stub = stub_or_stop(cpu, i);
+    m.host = NULL;
+    m.bounced = m.read = m.write = false;
+    m.elem = m.count = 0;
+    m.active = 0;
+    if (x86_is_mem(i)) {
+        mem_prepare(cpu, i, row, &m, guarded);
+    }
+    if (touches_mmx(row, i)) {
+        mmx_enter(&st->xs);
+    }
+    if (G_UNLIKELY(guarded)) {
+        flags = run_guarded(cpu, stub, &m, &ctx);
+    } else {
+        flags = stub(st, m.host, &ctx);
+        if (mxcsr) {
+            st->xs.mxcsr |= ctx.mxcsr & MXCSR_FLAGS;
+        }
+    }
+    if (m.bounced && m.write) {
+        bounce_write(cpu, &m);
+    }
+    if (row->excl == EXC_MMX || row->excl == EXC_CVT) {
+        mmx_mark_written(&st->xs, i, row);
+    }
+    mark_components(&st->xs, i, row);
+    if (row->flags_written | row->flags_undef) {
+        flags_take(st, row, flags);
+    }
+    x86_next(st, i);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The per-vCPU cache of native stubs; contract in native.h.
+ *
+ * Lookup: a direct-mapped table over a hash of the encoding's key. Stubs are packed into chunks; a chunk is made writable only
+ * while one stub is put in. When the cache is full it starts over: no stub is running then, since its only user asks.
+ */
+#include "target/i386/sem/native.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define TABLE_SIZE 4096u
+#define CHUNK_SIZE (64u << 10)
+#define CHUNKS_MAX 64
+#define STUB_MAX 512u
+
+struct X86Native {
+    struct {
+        NativeKey key;
+        NativeStub *stub;       /* NULL: free */
+    } table[TABLE_SIZE];
+    uint8_t *chunk[CHUNKS_MAX];
+    int n_chunks;
+    unsigned used;              /* bytes of the last chunk */
+};
+
+static NativeKey key_of(const Insn *i)
+{
+    return (NativeKey) {
+        .op = i->op, .prefixes = i->prefixes & (INSN_W | INSN_Z | INSN_B), .reg = i->reg, .rm = x86_is_mem(i) ? 0 : i->rm,
+        .vvvv = i->vvvv, .reg4 = i->reg4, .imm = i->imm, .imm2 = i->imm2, .mask = i->mask, .rc = i->rc, .ll = i->ll,
+        .is_mem = x86_is_mem(i), .code64 = !!(i->prefixes & INSN_CODE64), .opcode = i->opcode,
+    };
+}
+
+static unsigned key_hash(const NativeKey *k)
+{
+    uint64_t w[2];
+
+    memcpy(w, k, sizeof(w));
+    w[0] = (w[0] ^ w[1] * 0x9e3779b97f4a7c15ull) * 0xff51afd7ed558ccdull;
+    return w[0] >> 52 & (TABLE_SIZE - 1);
+}
+
+static void native_start_over(X86Native *n)
+{
+    memset(n->table, 0, sizeof(n->table));
+    for (int i = 1; i < n->n_chunks; i++) {
+        munmap(n->chunk[i], CHUNK_SIZE);
+    }
+    n->n_chunks = 1;
+    n->used = 0;
+}
+
+/* The place for one more stub, in a chunk that is writable until native_seal(). */
+static uint8_t *native_reserve(X86Native *n)
+{
+    if (n->n_chunks && n->used + STUB_MAX > CHUNK_SIZE && n->n_chunks == CHUNKS_MAX) {
+        native_start_over(n);
+    }
+    if (!n->n_chunks || n->used + STUB_MAX > CHUNK_SIZE) {
+        void *p = mmap(NULL, CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        if (p == MAP_FAILED) {
+            return NULL;
+        }
+        n->chunk[n->n_chunks++] = p;
+        n->used = 0;
+    } else if (mprotect(n->chunk[n->n_chunks - 1], CHUNK_SIZE, PROT_READ | PROT_WRITE) < 0) {
+        return NULL;
+    }
+    return n->chunk[n->n_chunks - 1] + n->used;
+}
+
+static bool native_seal(X86Native *n, unsigned size)
+{
+    n->used += (size + 15) & ~15u;
+    return mprotect(n->chunk[n->n_chunks - 1], CHUNK_SIZE, PROT_READ | PROT_EXEC) == 0;
+}
+
+static NativeStub *native_make(X86Native *n, const Insn *i)
+{
+    uint8_t *at = native_reserve(n);
+    NativeBuf b = { at, at + STUB_MAX, false };
+
+    if (!at) {
+        return NULL;
+    }
+    if (x86_row(i)->xlat == XLAT_X87) {
+        native_emit_x87(&b, i);
+    } else {
+        native_emit_vec(&b, i);
+    }
+    if (b.full || !native_seal(n, b.p - at)) {
+        return NULL;
+    }
+    return (NativeStub *)(uintptr_t)at;
+}
+
+NativeStub *native_stub(X86CPU *cpu, const Insn *i)
+{
+    NativeKey key = key_of(i);
+    unsigned h = key_hash(&key);
+    X86Native *n = cpu->native;
+
+    if (G_UNLIKELY(!n)) {
+        n = cpu->native = g_new0(X86Native, 1);
+    }
+    if (G_UNLIKELY(!n->table[h].stub || memcmp(&n->table[h].key, &key, sizeof(key)))) {
+        NativeStub *stub = native_make(n, i);
+
+        if (!stub) {
+            return NULL;
+        }
+        n->table[h].key = key;
+        n->table[h].stub = stub;
+    }
+    return n->table[h].stub;
+}
+
+void x86_native_free(X86CPU *cpu)
+{
+    X86Native *n = cpu->native;
+
+    if (n) {
+        for (int i = 0; i < n->n_chunks; i++) {
+            munmap(n->chunk[i], CHUNK_SIZE);
+        }
+        g_free(n);
+        cpu->native = NULL;
+    }
+}
