@@ -211,7 +211,7 @@ typedef struct X86State {
     X86TlbEntry tlb[TLB_CLASSES][TLB_KINDS][X86_TLB_SIZE];
     X86TlbSide tlb_side[TLB_CLASSES][TLB_KINDS][X86_TLB_SIZE];
     uint64_t tlb_used[TLB_CLASSES][TLB_KINDS][X86_TLB_SIZE / 64];   /* entries to empty at a flush */
-    uint64_t tlb_large_base, tlb_large_mask;    /* covers every large page in the TLB; mask 0: none seen */
+    uint64_t tlb_large_base[2], tlb_large_mask[2];  /* cover large pages in the TLB, by bit 63; mask 0: none */
     uint32_t tlb_generation;                    /* counts flushes: what caches of code addresses compare */
     X86PhysPage phys[X86_PHYS_SIZE];
 } X86State;
@@ -239,6 +239,7 @@ struct X86CPU {
     void (*code_written)(X86CPU *cpu, uint64_t ram_page, unsigned offset, unsigned len);
     bool atomic_held;               /* between x86_atomic_begin and _end */
     bool delivering_ext;            /* an external event is being delivered: EXT bit of error codes */
+    unsigned phys_bits;             /* guest physical address width: model's, cached for page walks */
     uint64_t monitor_armed;         /* MONITOR's address + 1; 0: not armed */
     struct X86KvmPv *kvmpv;
 };

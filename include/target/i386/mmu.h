@@ -94,11 +94,6 @@ static inline void *x86_host(X86CPU *cpu, uint64_t linear, unsigned len, bool wr
     return G_LIKELY(p) ? p : x86_host_slow(cpu, linear, len, write);
 }
 
-static inline bool x86_canonical48(uint64_t lin)
-{
-    return (uint64_t)((int64_t)(lin << 16) >> 16) == lin;
-}
-
 static inline uint64_t x86_linear(X86CPU *cpu, int seg, uint64_t offset, unsigned size, bool write)
 {
     const X86State *st = cpu->st;
@@ -106,9 +101,9 @@ static inline uint64_t x86_linear(X86CPU *cpu, int seg, uint64_t offset, unsigne
 
     if (G_LIKELY((st->mode & (MODE_CS64 | MODE_AC)) == MODE_CS64)) {
         if (seg >= SEG_FS) {
-            lin += st->seg[seg].base;
+            return lin + st->seg[seg].base;         /* never in the TLB when not canonical: the miss raises #GP */
         }
-        if (G_LIKELY(x86_canonical48(lin))) {
+        if (seg != SEG_SS || G_LIKELY((uint64_t)((int64_t)(lin << 16) >> 16) == lin)) {
             return lin;
         }
     }

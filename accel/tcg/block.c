@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Decoded blocks: runs of instructions inside one page, kept per vCPU and found by host address and mode.
+ *
+ * A block ends at a row marked so, at a repeated string instruction, at its page's end or after BLOCK_INSNS.
+ * Instructions whose CPUID feature the guest lacks become #UD here. A block is stale when its page's generation has
+ * moved. An instruction that straddles pages, or lies outside RAM and ROM, is decoded each time (`odd`).
+ * The vCPU's thread only. Test: tests/unit/test-tcg.c.
+ */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "accel/tcg/tcg-internal.h"
+#include "target/i386/decode.h"
+#include "target/i386/mmu.h"
+
+#define CHUNK_BYTES (256u << 10)
+
+/* ---- storage ---- */
+struct X86BlockCache *block_cache_new(void)
+{
+    struct X86BlockCache *bc = g_new0(struct X86BlockCache, 1);
+
+    bc->chunks = g_ptr_array_new();
+    bc->odd = g_aligned_alloc0(1, sizeof(Block) + sizeof(Insn), 64);
+    bc->limit = tcg_config()->tb_size;
+    return bc;
+}
+
+void block_cache_flush(struct X86BlockCache *bc)
+{
+    memset(bc->jump, 0, sizeof(bc->jump));
+    memset(bc->bucket, 0, sizeof(bc->bucket));
+    bc->chunk = NULL;
+    bc->chunk_used = 0;
+    bc->total = 0;
+}
+
+void block_cache_free(struct X86BlockCache *bc)
+{
+    for (unsigned i = 0; i < bc->chunks->len; i++) {
+        munmap(bc->chunks->pdata[i], CHUNK_BYTES);
+    }
+    g_ptr_array_free(bc->chunks, TRUE);
+    g_aligned_free(bc->odd);
+    g_free(bc);
+}
+
+/* The next chunk: one already mapped, or a new one; when there is none to be had, all blocks go and the first is reused. */
+static bool next_chunk(struct X86BlockCache *bc)
+{
+    size_t index = bc->total / CHUNK_BYTES;
+    void *p;
+
+    if (bc->total + CHUNK_BYTES > bc->limit && bc->chunks->len) {
+        block_cache_flush(bc);
+        index = 0;
+    }
+    if (index >= bc->chunks->len) {
+        p = mmap(NULL, CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (p == MAP_FAILED) {
+            block_cache_flush(bc);
+            index = 0;
+            if (!bc->chunks->len) {
+                return false;
+            }
+        } else {
+            g_ptr_array_add(bc->chunks, p);
+        }
+    }
+    bc->chunk = bc->chunks->pdata[index];
+    bc->chunk_used = 0;
+    bc->total += CHUNK_BYTES;
+    return true;
+}
+
+static Block *block_alloc(struct X86BlockCache *bc, unsigned count)
+{
+    size_t bytes = sizeof(Block) + count * sizeof(Insn);
+    Block *b;
+
+    if ((!bc->chunk || bc->chunk_used + bytes > CHUNK_BYTES) && !next_chunk(bc)) {
+        return NULL;
+    }
+    b = (Block *)(bc->chunk + bc->chunk_used);
+    bc->chunk_used += bytes;
+    return b;
+}
+
+/* ---- instructions that only fault ---- */
+static void fault_ud(X86CPU *cpu, const Insn *i)
+{
+    x86_raise(cpu, EXCP_UD);
+}
+
+static void fault_gp(X86CPU *cpu, const Insn *i)
+{
+    x86_raise_err(cpu, EXCP_GP, 0);
+}
+
+static void make_fault(Insn *i, X86SemFn *fn)
+{
+    memset(i, 0, sizeof(*i));
+    i->fn = fn;
+    i->length = 1;
+}
+
+/* A closed CPUID gate: #UD, but LZCNT and TZCNT without their feature are BSR and BSF with an ignored prefix. */
+static void apply_gates(X86CPU *cpu, Insn *i, const uint8_t *bytes, uint32_t mode)
+{
+    uint8_t gates[4];
+    unsigned n = x86_insn_gates(i, gates);
+
+    for (unsigned g = 0; g < n; g++) {
+        if (!x86_has_gate(cpu, gates[g])) {
+            uint8_t opcode = i->opcode, copy[X86_INSN_MAX];
+            unsigned length = i->length;
+
+            if ((opcode == 0xbc || opcode == 0xbd) && (i->prefixes & INSN_REP) && x86_row(i)->map == MAP_0F) {
+                memcpy(copy, bytes, length);
+                for (unsigned k = 0; k < i->off_opcode; k++) {
+                    copy[k] = copy[k] == 0xf3 ? 0x3e : copy[k];     /* a DS override says as little */
+                }
+                if (x86_decode(copy, length, mode, i) == X86_DECODE_OK) {
+                    return;
+                }
+            }
+            make_fault(i, fault_ud);
+            i->length = length;
+            return;
+        }
+    }
+}
+
+/* True: the block ends with this instruction. */
+static bool decode_one(X86CPU *cpu, const uint8_t *bytes, size_t avail, Insn *i, bool *more)
+{
+    uint32_t mode = cpu->st->mode;
+    const InsnRow *row;
+
+    *more = false;
+    switch (x86_decode(bytes, avail, mode, i)) {
+    case X86_DECODE_OK:
+        break;
+    case X86_DECODE_MORE:
+        *more = true;
+        return true;
+    case X86_DECODE_UD:
+        make_fault(i, fault_ud);
+        return true;
+    default:
+        make_fault(i, fault_gp);
+        return true;
+    }
+    row = x86_row(i);
+    apply_gates(cpu, i, bytes, mode);
+    if (i->fn == fault_ud) {
+        return true;
+    }
+    return (row->flags & ROW_END) || ((row->flags & ROW_REP) && (i->prefixes & (INSN_REP | INSN_REPNE)));
+}
+
+/* ---- odd blocks ---- */
+static uint64_t code_linear(const X86State *st)
+{
+    return st->mode & MODE_CS64 ? st->rip : (uint32_t)(st->seg[SEG_CS].base + st->rip);
+}
+
+static unsigned code_class(const X86State *st)
+{
+    return x86_cpl(st) == 3 ? TLB_USER : TLB_KERNEL;
+}
+
+/* Copies instruction bytes from [lin, lin+len), which lies in one page. */
+static void fetch_bytes(X86CPU *cpu, uint64_t lin, uint8_t *buf, unsigned len)
+{
+    X86Xlat x;
+
+    x86_xlat(cpu, code_class(cpu->st), TLB_CODE, lin, &x);
+    if (x.host) {
+        memcpy(buf, x.host, len);
+    } else if (address_space_read(cpu->vcpu.mem, x.gpa, buf, len) != MEM_OK) {
+        memset(buf, 0xff, len);
+    }
+}
+
+static Block *odd_block(X86CPU *cpu, uint64_t lin)
+{
+    Block *b = cpu->blocks->odd;
+    uint8_t buf[X86_INSN_MAX + 1];
+    unsigned first = MIN(X86_INSN_MAX, 4096 - (lin & 0xfff));
+    bool more;
+
+    fetch_bytes(cpu, lin, buf, first);
+    decode_one(cpu, buf, first, &b->insns[0], &more);
+    if (more && first < X86_INSN_MAX) {
+        uint64_t next = lin + first;
+
+        fetch_bytes(cpu, cpu->st->mode & MODE_CS64 ? next : (uint32_t)next, buf + first, X86_INSN_MAX - first);
+        decode_one(cpu, buf, X86_INSN_MAX, &b->insns[0], &more);
+    }
+    if (more) {
+        make_fault(&b->insns[0], fault_gp);
+    }
+    b->host = NULL;
+    b->count = 1;
+    b->bytes = b->insns[0].length;
+    return b;
+}
+
+/* ---- decoding into the cache ---- */
+static unsigned decode_run(X86CPU *cpu, const uint8_t *bytes, unsigned avail, Insn *out, unsigned *used)
+{
+    unsigned n = 0, at = 0;
+    bool more, end = false;
+
+    while (n < BLOCK_INSNS && !end && at < avail) {
+        end = decode_one(cpu, bytes + at, avail - at, &out[n], &more);
+        if (more) {
+            break;
+        }
+        at += out[n++].length;
+    }
+    *used = MIN(at, avail);
+    return n;
+}
+
+static Block *publish(struct X86BlockCache *bc, const uint8_t *host, uint32_t mode, const Insn *insns, unsigned n)
+{
+    Block *b = block_alloc(bc, n), **bucket;
+
+    if (!b) {
+        return NULL;
+    }
+    bucket = &bc->bucket[((uintptr_t)host ^ (uintptr_t)host >> 13) % BLOCK_BUCKETS];
+    b->host = host;
+    b->mode = mode & BLOCK_MODE;
+    b->count = n;
+    memcpy(b->insns, insns, n * sizeof(Insn));
+    b->hash_next = *bucket;
+    *bucket = b;
+    return b;
+}
+
+static Block *decode_block(X86CPU *cpu, const X86Xlat *x, uint64_t lin)
+{
+    uint8_t copy[1024];
+    unsigned offset = lin & 0xfff, avail = MIN(4096 - offset, sizeof(copy)), n, used;
+    uint8_t *host = x->host;
+    Insn insns[BLOCK_INSNS];
+    CodePage *page = NULL;
+    uint32_t gen = 0;
+    Block *b;
+
+    do {
+        if (x->ram) {
+            page = code_page_protect(cpu, x->ram_page, host - offset);
+            gen = page->gen;
+        }
+        memcpy(copy, host, avail);
+        n = decode_run(cpu, copy, avail, insns, &used);
+        if (!n) {
+            return odd_block(cpu, lin);
+        }
+    } while (page && (!code_page_mark(page, gen, offset, used) || memcmp(copy, host, used)));
+    b = publish(cpu->blocks, host, cpu->st->mode, insns, n);
+    if (!b) {
+        return odd_block(cpu, lin);
+    }
+    b->page = page;
+    b->gen = gen;
+    b->bytes = used;
+    return b;
+}
+
+static bool block_is(const Block *b, const uint8_t *host, uint32_t mode)
+{
+    return b->host == host && b->mode == (mode & BLOCK_MODE) && (!b->page || b->page->gen == b->gen);
+}
+
+static Block *block_find(X86CPU *cpu, uint64_t lin)
+{
+    struct X86BlockCache *bc = cpu->blocks;
+    uint32_t mode = cpu->st->mode;
+    X86Xlat x;
+    Block **p, *b;
+
+    x86_xlat(cpu, code_class(cpu->st), TLB_CODE, lin, &x);
+    if (!x.host) {
+        return odd_block(cpu, lin);
+    }
+    p = &bc->bucket[((uintptr_t)x.host ^ (uintptr_t)x.host >> 13) % BLOCK_BUCKETS];
+    while ((b = *p)) {
+        if (block_is(b, x.host, mode)) {
+            return b;
+        }
+        if (b->page && b->page->gen != b->gen) {
+            *p = b->hash_next;                          /* stale: out of the chain */
+        } else {
+            p = &b->hash_next;
+        }
+    }
+    return decode_block(cpu, &x, lin);
+}
+
+Block *block_get(X86CPU *cpu)
+{
+    const X86State *st = cpu->st;
+    uint64_t lin = code_linear(st);
+    const X86TlbEntry *e = &st->tlb_cd[x86_tlb_index(lin)];
+    Block **jump = &cpu->blocks->jump[(lin ^ lin >> 12) % JUMP_CACHE], *b = *jump;
+
+    if (G_LIKELY(e->tag == (lin & ~0xfffull) && b && block_is(b, (const uint8_t *)(uintptr_t)(lin + e->addend), st->mode))) {
+        return b;
+    }
+    b = block_find(cpu, lin);
+    if (b->host) {
+        *jump = b;
+    }
+    return b;
+}

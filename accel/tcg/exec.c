@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The run loop of the software CPU: events, then a block of decoded instructions, again and again.
+ *
+ * Faults come back by siglongjmp to tcg_run() with the exception pending in the state. Steps of one instruction are taken
+ * where something must be looked at between instructions: TF, breakpoints, RF, the interrupt shadow.
+ * The vCPU's thread, machine lock not held. Test: tests/unit/test-tcg.c.
+ */
+#include <inttypes.h>
+
+#include "accel/tcg/tcg-internal.h"
+#include "target/i386/apic.h"
+#include "util/log.h"
+
+enum { DR6_BS = 1 << 14 };
+
+static void log_block(X86CPU *cpu, const Block *b)
+{
+    const X86State *st = cpu->st;
+
+    if (log_enabled(LOG_EXEC)) {
+        log_printf("%d: block %04x:%016" PRIx64 " mode %05x insns %u %s\n", cpu->vcpu.index,
+                   st->seg[SEG_CS].selector, st->rip, st->mode, b->count, b->insns[0].op ? x86_mnemonic(&b->insns[0]) : "");
+    }
+    if (log_enabled(LOG_CPU)) {
+        const uint64_t *r = st->regs;
+
+        log_printf("RAX=%016" PRIx64 " RBX=%016" PRIx64 " RCX=%016" PRIx64 " RDX=%016" PRIx64 "\nRSI=%016" PRIx64
+                   " RDI=%016" PRIx64 " RBP=%016" PRIx64 " RSP=%016" PRIx64 "\nR8 =%016" PRIx64 " R9 =%016" PRIx64
+                   " R10=%016" PRIx64 " R11=%016" PRIx64 "\nR12=%016" PRIx64 " R13=%016" PRIx64 " R14=%016" PRIx64
+                   " R15=%016" PRIx64 "\nRIP=%016" PRIx64 " RFL=%08" PRIx64 " CR0=%08" PRIx64 " CR3=%016" PRIx64 "\n",
+                   r[R_RAX], r[R_RBX], r[R_RCX], r[R_RDX], r[R_RSI], r[R_RDI], r[R_RBP], r[R_RSP], r[R_R8], r[R_R9],
+                   r[R_R10], r[R_R11], r[R_R12], r[R_R13], r[R_R14], r[R_R15], st->rip, st->rflags, st->cr0, st->cr3);
+    }
+}
+
+static bool insn_beyond_limit(const X86State *st, const Insn *i)
+{
+    return !(st->mode & MODE_CS64) && st->rip + i->length - 1 > st->seg[SEG_CS].limit;
+}
+
+/* One instruction, with what must be looked at around it. */
+static void step(X86CPU *cpu, Block *b)
+{
+    X86State *st = cpu->st;
+    const Insn *i = &b->insns[0];
+    bool tf = st->mode & MODE_TF;
+    unsigned cpl = x86_cpl(st);
+
+    if ((st->mode & MODE_IOBP) && !(st->rflags & FL_RF)) {
+        uint64_t hit = x86_code_breakpoint(cpu, st->mode & MODE_CS64 ? st->rip
+                                           : (uint32_t)(st->seg[SEG_CS].base + st->rip));
+
+        if (hit) {
+            x86_note_debug(cpu, hit);
+            return;
+        }
+    }
+    if (insn_beyond_limit(st, i)) {
+        x86_raise_err(cpu, EXCP_GP, 0);
+    }
+    st->ev.interrupt_shadow = 0;
+    st->rflags &= ~(uint64_t)FL_RF;
+    cpu->blocks->end = i + 1;
+    i->fn(cpu, i);
+    if (tf && x86_cpl(st) >= cpl) {                     /* an entry to an inner level has cleared TF and taken no trap */
+        x86_note_debug(cpu, DR6_BS);
+    }
+}
+
+static inline void run_block(X86CPU *cpu, Block *b)
+{
+    struct X86BlockCache *bc = cpu->blocks;
+    const Insn *i = b->insns;
+
+    bc->running = b;
+    bc->end = i + b->count;
+    do {
+        i->fn(cpu, i);
+    } while (++i < bc->end);
+}
+
+static bool must_step(const X86State *st, const Block *b)
+{
+    return (st->mode & (MODE_TF | MODE_IOBP)) || st->ev.interrupt_shadow || (st->rflags & FL_RF)
+        || (!(st->mode & MODE_CS64) && st->rip + b->bytes - 1 > st->seg[SEG_CS].limit);
+}
+
+/* Somebody wants this vCPU's attention. True: leave the loop. */
+static bool attend(X86CPU *cpu)
+{
+    VCpu *v = &cpu->vcpu;
+
+    atomic_store(&v->exit_request, 0);
+    if (atomic_load(&v->stop) || v->work_first || v->unplug || atomic_load(&v->halted)) {
+        return true;
+    }
+    vcpu_exec_end(v);                                   /* an exclusive section or a reclaimer may wait for us */
+    vcpu_exec_begin(v);
+    return false;
+}
+
+/* Takes what is pending; true when the loop must look again, false when a block may run. */
+static bool events(X86CPU *cpu, VCpuRunResult *result, bool *leave)
+{
+    X86State *st = cpu->st;
+
+    if (st->ev.triple_fault_pending && x86_handle_triple_fault(cpu)) {
+        *result = VCPU_RUN_STOPPED;
+        *leave = true;
+        return true;
+    }
+    if (st->ev.exception_pending) {
+        x86_deliver_exception(cpu);
+        return true;
+    }
+    if (atomic_load_explicit(&cpu->vcpu.exit_request, memory_order_relaxed) && attend(cpu)) {
+        *result = atomic_load(&cpu->vcpu.halted) ? VCPU_RUN_HALTED : VCPU_RUN_AGAIN;
+        *leave = true;
+        return true;
+    }
+    if (atomic_load_explicit(&st->pending, memory_order_acquire) && x86_handle_pending(cpu)) {
+        return true;
+    }
+    if (st->mp_state == MP_UNINITIALIZED || st->mp_state == MP_HALTED) {
+        atomic_store(&cpu->vcpu.halted, true);
+        *result = VCPU_RUN_HALTED;
+        *leave = true;
+        return true;
+    }
+    return false;
+}
+
+static VCpuRunResult run_loop(X86CPU *cpu)
+{
+    X86State *st = cpu->st;
+    VCpuRunResult result = VCPU_RUN_AGAIN;
+    bool leave = false, one_insn = tcg_config()->one_insn;
+    Block *b;
+
+    for (;;) {
+        if (G_UNLIKELY(st->ev.exception_pending | st->ev.triple_fault_pending)
+            || G_UNLIKELY(atomic_load_explicit(&cpu->vcpu.exit_request, memory_order_relaxed))
+            || G_UNLIKELY(atomic_load_explicit(&st->pending, memory_order_relaxed))
+            || G_UNLIKELY(st->mp_state != MP_RUNNABLE)) {
+            if (events(cpu, &result, &leave)) {
+                if (leave) {
+                    return result;
+                }
+                continue;
+            }
+        }
+        b = block_get(cpu);
+        if (G_UNLIKELY(log_enabled(LOG_EXEC | LOG_CPU))) {
+            log_block(cpu, b);
+        }
+        if (G_UNLIKELY(one_insn || must_step(st, b))) {
+            step(cpu, b);
+        } else {
+            run_block(cpu, b);
+        }
+    }
+}
+
+VCpuRunResult tcg_run(VCpu *vcpu)
+{
+    X86CPU *cpu = X86_CPU(vcpu);
+    VCpuRunResult result;
+    sigjmp_buf jmp;
+
+    if (cpu->st->mp_state == MP_HALTED && x86_cpu_has_work(cpu)) {
+        cpu->st->mp_state = MP_RUNNABLE;
+    }
+    cpu->fault_jmp = &jmp;
+    sigsetjmp(jmp, 0);
+    result = run_loop(cpu);
+    cpu->fault_jmp = NULL;
+    return result;
+}

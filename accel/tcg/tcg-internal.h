@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The software accelerator's parts: decoded blocks (block.c), pages of RAM that hold code (code-page.c),
+ * and the run loop (exec.c). See docs/devel/translator.rst for the rules (T7: races of stores with decoding).
+ */
+#ifndef CLEAT_ACCEL_TCG_INTERNAL_H
+#define CLEAT_ACCEL_TCG_INTERNAL_H
+
+#include <pthread.h>
+
+#include "accel/accel.h"
+#include "target/i386/exec.h"
+#include "target/i386/interp.h"
+
+/*
+ * A page of RAM with decoded code. A write to one of its code granules (64 bytes) counts gen up, which makes every
+ * block of the page stale on every vCPU, and sets DIRTY_CODE again. Never freed before the accelerator goes.
+ */
+typedef struct CodePage {
+    uint64_t ram_page;
+    _Atomic uint32_t gen;
+    uint64_t granules;              /* bit n: bytes 64n..64n+63 hold decoded code; code lock */
+} CodePage;
+
+/* Mode bits that decoding depends on. */
+#define BLOCK_MODE (MODE_CS64 | MODE_CS32 | MODE_SS32 | MODE_PE | MODE_VM | MODE_LMA | MODE_ADDSEG)
+#define BLOCK_INSNS 64u
+
+typedef struct Block {
+    const uint8_t *host;            /* first byte, in host memory: with mode, the key */
+    uint32_t mode;                  /* & BLOCK_MODE */
+    uint32_t gen;                   /* page->gen when decoded */
+    const CodePage *page;           /* NULL: ROM */
+    struct Block *hash_next;
+    uint16_t count, bytes;
+    uint8_t pad[24];
+    Insn insns[];
+} Block;
+_Static_assert(sizeof(Block) == 64, "instructions start on a cache line");
+
+#define JUMP_CACHE 2048u
+#define BLOCK_BUCKETS 8192u
+/* One vCPU's decoded blocks. Its thread only. */
+struct X86BlockCache {
+    const Insn *volatile end;       /* of the running block; NULL: leave it after this instruction */
+    Block *running;
+    Block *jump[JUMP_CACHE];        /* by linear address */
+    Block *bucket[BLOCK_BUCKETS];   /* by host address */
+    uint8_t *chunk;                 /* current arena chunk */
+    size_t chunk_used, total, limit;
+    GPtrArray *chunks;
+    Block *odd;                     /* storage for one uncached block: straddles a page, or is not in RAM */
+};
+
+typedef struct TcgConfig {
+    bool one_insn;
+    size_t tb_size;                 /* bytes of decoded blocks per vCPU */
+} TcgConfig;
+const TcgConfig *tcg_config(void);
+
+/* block.c */
+struct X86BlockCache *block_cache_new(void);
+void block_cache_free(struct X86BlockCache *bc);
+void block_cache_flush(struct X86BlockCache *bc);
+/* The block at rip, decoded if need be; raises fetch faults. Valid until the next call. */
+Block *block_get(X86CPU *cpu);
+
+/* code-page.c */
+void code_pages_init(void);
+/* The page's record, write-protected on all vCPUs. vCPU thread, in an exec section. */
+CodePage *code_page_protect(X86CPU *cpu, uint64_t ram_page, uint8_t *host_page);
+/* Marks [offset, offset+len) as code if the page is still at generation gen; false: it changed, decode again. */
+bool code_page_mark(CodePage *p, uint32_t gen, unsigned offset, unsigned len);
+/* A write to a protected page happened. Any thread. True: it hit code. */
+bool code_page_written(uint64_t ram_page, unsigned offset, unsigned len);
+
+/* exec.c */
+VCpuRunResult tcg_run(VCpu *vcpu);
+
+#endif

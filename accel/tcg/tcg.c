@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The software accelerator's row in the accelerator table: options, per-vCPU set-up, memory changes.
+ *
+ * Options: thread=single|multi (vCPUs are threads either way: x86 on x86 needs no barriers), tb-size=MiB of decoded
+ * blocks per vCPU, one-insn-per-tb=on|off, split-wx=on|off, mode=interp. Main thread unless said otherwise.
+ * Test: tests/unit/test-tcg.c.
+ */
+#include <string.h>
+
+#include "accel/accel.h"
+#include "accel/tcg/tcg-internal.h"
+#include "system/machine.h"
+#include "target/i386/cpuid.h"
+#include "target/i386/mmu.h"
+
+static TcgConfig config = { .tb_size = 32u << 20 };     /* set by tcg_init, then constant */
+
+const TcgConfig *tcg_config(void)
+{
+    return &config;
+}
+
+static bool option_bool(const AccelProp *p, bool *out, Error **errp)
+{
+    if (!strcmp(p->value, "on") || !strcmp(p->value, "off")) {
+        *out = !strcmp(p->value, "on");
+        return true;
+    }
+    error_set(errp, "-accel tcg: '%s' expects 'on' or 'off', not '%s'", p->key, p->value);
+    return false;
+}
+
+static bool option(const AccelProp *p, Error **errp)
+{
+    bool dummy;
+
+    if (!strcmp(p->key, "thread")) {
+        if (strcmp(p->value, "single") && strcmp(p->value, "multi")) {
+            error_set(errp, "-accel tcg: Invalid 'thread' setting '%s' (single or multi)", p->value);
+            return false;
+        }
+        return true;
+    }
+    if (!strcmp(p->key, "tb-size")) {
+        char *end;
+        uint64_t mib = g_ascii_strtoull(p->value, &end, 10);
+
+        if (*end || !*p->value || mib > 1u << 20) {
+            error_set(errp, "-accel tcg: 'tb-size' expects MiB, not '%s'", p->value);
+            return false;
+        }
+        config.tb_size = mib ? mib << 20 : 32u << 20;
+        return true;
+    }
+    if (!strcmp(p->key, "one-insn-per-tb")) {
+        return option_bool(p, &config.one_insn, errp);
+    }
+    if (!strcmp(p->key, "split-wx")) {
+        return option_bool(p, &dummy, errp);
+    }
+    if (!strcmp(p->key, "mode")) {
+        if (strcmp(p->value, "interp")) {
+            error_set(errp, "-accel tcg: mode '%s' is not there; 'interp' is", p->value);
+            return false;
+        }
+        return true;
+    }
+    error_set(errp, "Property 'tcg-accel.%s' not found", p->key);
+    return false;
+}
+
+/* A write by a device or the loader. Any thread. */
+static void code_hook(uint64_t ram_page, unsigned offset, unsigned len)
+{
+    code_page_written(ram_page, offset, len);
+}
+
+/* A range's dirty bits were cleared: vCPUs must come back to the slow path to set them again. Any thread. */
+static void flush_hook(uint64_t ram_page, uint64_t pages)
+{
+    for (int i = 0; i < vcpu_count(); i++) {
+        X86CPU *cpu = X86_CPU(vcpu_get(i));
+
+        if (vcpu_current() == &cpu->vcpu) {
+            x86_tlb_flush_memory(cpu);
+        } else {
+            x86_cpu_raise(cpu, PENDING_FLUSH);
+        }
+    }
+}
+
+static bool tcg_init(const AccelProp *props, int n, Error **errp)
+{
+    for (int i = 0; i < n; i++) {
+        if (!option(&props[i], errp)) {
+            return false;
+        }
+    }
+    code_pages_init();
+    ram_code_hook_set(code_hook);
+    ram_flush_hook_set(flush_hook);
+    return true;
+}
+
+static bool tcg_available(Error **errp)
+{
+    return true;
+}
+
+/*
+ * Memory changed: every vCPU drops its translations before it runs on. Memory that went away is freed only after each
+ * vCPU has left its exec section (util/rcu.h), and it handles PENDING_FLUSH before it translates again.
+ */
+static void memory_commit(MemoryListener *l)
+{
+    flush_hook(0, 0);
+}
+
+static bool tcg_machine_ready(Error **errp)
+{
+    static MemoryListener listener = { .name = "tcg", .commit = memory_commit };
+    Machine *m = machine_current();
+
+    if (m && !listener.as) {
+        memory_listener_register(&listener, &m->as_memory);
+    }
+    return true;
+}
+
+/* This vCPU wrote to a page under watch. */
+static void code_written(X86CPU *cpu, uint64_t ram_page, unsigned offset, unsigned len)
+{
+    const Block *b = cpu->blocks->running;
+
+    if (code_page_written(ram_page, offset, len) && b && b->page && b->page->ram_page == ram_page) {
+        cpu->blocks->end = NULL;                        /* it may have changed what it is running */
+    }
+}
+
+static bool tcg_vcpu_init(VCpu *vcpu, Error **errp)
+{
+    X86CPU *cpu = X86_CPU(vcpu);
+
+    cpu->blocks = block_cache_new();
+    cpu->code_written = code_written;
+    return true;
+}
+
+static void tcg_vcpu_fini(VCpu *vcpu)
+{
+    X86CPU *cpu = X86_CPU(vcpu);
+
+    cpu->code_written = NULL;
+    block_cache_free(cpu->blocks);
+    cpu->blocks = NULL;
+}
+
+static void tcg_kick(VCpu *vcpu)
+{
+    /* exit_request is set, which the run loop reads before each block. */
+}
+
+static bool tcg_has_work(VCpu *vcpu)
+{
+    return x86_cpu_has_work(X86_CPU(vcpu));
+}
+
+static const char *const tcg_props[] = {
+    "mode\0interp: the interpreter, which is all there is yet",
+    "one-insn-per-tb\0decode blocks of one instruction (on/off)",
+    "split-wx\0accepted: no host code is generated (on/off)",
+    "tb-size\0MiB of decoded blocks per vCPU (32)",
+    "thread\0single or multi; vCPUs are threads in both",
+    NULL
+};
+
+static const AccelOps tcg_ops = {
+    .name = "tcg",
+    .desc = "software CPU: runs anywhere",
+    .props = tcg_props,
+    .available = tcg_available,
+    .init = tcg_init,
+    .machine_ready = tcg_machine_ready,
+    .vcpu_init = tcg_vcpu_init,
+    .vcpu_fini = tcg_vcpu_fini,
+    .run = tcg_run,
+    .kick = tcg_kick,
+    .has_work = tcg_has_work,
+};
+ACCEL_REGISTER(tcg_ops)

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Events from outside: the pending word, halting and waking, INIT, SIPI, NMI and interrupts (SDM vol. 3 6.8, 8.4).
+ *
+ * raise and lower: any thread. The rest: the CPU's thread. SMI is dropped (system management mode is not there yet).
+ * Test: tests/unit/test-x86cpu.c.
+ */
+#include "system/loop.h"
+#include "target/i386/internal.h"
+#include "util/log.h"
+
+void x86_cpu_raise(X86CPU *cpu, uint32_t pending)
+{
+    atomic_fetch_or(&cpu->st->pending, pending);
+    vcpu_kick(&cpu->vcpu);
+}
+
+void x86_cpu_lower(X86CPU *cpu, uint32_t pending)
+{
+    atomic_fetch_and(&cpu->st->pending, ~pending);
+}
+
+static bool interrupts_open(const X86State *st)
+{
+    return (st->rflags & FL_IF) && !st->ev.interrupt_shadow;
+}
+
+bool x86_cpu_has_work(X86CPU *cpu)
+{
+    X86State *st = cpu->st;
+    uint32_t p = atomic_load(&st->pending);
+
+    if (st->mp_state == MP_UNINITIALIZED) {
+        return p & (PENDING_INIT | PENDING_SIPI | PENDING_RESET);
+    }
+    if (p & (PENDING_INIT | PENDING_RESET | PENDING_SMI | PENDING_MCE)) {
+        return true;
+    }
+    if ((p & PENDING_NMI) && !st->ev.nmi_masked) {
+        return true;
+    }
+    if (!(st->rflags & FL_IF)) {
+        return false;
+    }
+    return (p & PENDING_INTR) || ((p & PENDING_APIC) && apic_has_interrupt(cpu));
+}
+
+/* INIT# (SDM 10.4.2): an application processor then waits for SIPI, the bootstrap processor starts at the reset vector. */
+static void take_init(X86CPU *cpu)
+{
+    x86_cpu_lower(cpu, PENDING_INIT | PENDING_SIPI);
+    x86_cpu_init_signal(cpu);
+}
+
+static void take_sipi(X86CPU *cpu)
+{
+    X86State *st = cpu->st;
+    uint32_t vector = st->ev.sipi_vector & 0xff;
+
+    x86_cpu_lower(cpu, PENDING_SIPI);
+    if (st->mp_state != MP_UNINITIALIZED) {
+        return;
+    }
+    x86_seg_set_real(cpu, SEG_CS, vector << 8);
+    st->rip = 0;
+    st->mp_state = MP_RUNNABLE;
+    atomic_store(&cpu->vcpu.halted, false);
+    x86_update_mode(cpu);
+}
+
+static int pic_vector(X86CPU *cpu)
+{
+    int v;
+
+    if (!cpu->pic_ack) {
+        x86_cpu_lower(cpu, PENDING_INTR);
+        return -1;
+    }
+    machine_lock();
+    v = cpu->pic_ack(cpu->pic_opaque);
+    machine_unlock();
+    return v;
+}
+
+static bool take_interrupt(X86CPU *cpu, uint32_t p)
+{
+    int v = -1;
+
+    if (p & PENDING_INTR) {
+        v = pic_vector(cpu);
+    } else if (p & PENDING_APIC) {
+        x86_cpu_lower(cpu, PENDING_APIC);
+        v = apic_ack(cpu);
+        if (cpu->apic) {
+            apic_update(cpu->apic);
+        }
+    }
+    if (v < 0) {
+        return p & PENDING_APIC;
+    }
+    cpu->st->mp_state = MP_RUNNABLE;
+    x86_deliver_interrupt(cpu, v);
+    return true;
+}
+
+bool x86_handle_pending(X86CPU *cpu)
+{
+    X86State *st = cpu->st;
+    uint32_t p = atomic_load(&st->pending);
+
+    if (p & PENDING_FLUSH) {
+        x86_cpu_lower(cpu, PENDING_FLUSH);
+        x86_tlb_flush_memory(cpu);
+        return true;
+    }
+    if (p & PENDING_INIT) {
+        take_init(cpu);
+        return true;
+    }
+    if (p & PENDING_SIPI) {
+        take_sipi(cpu);
+        return true;
+    }
+    if (st->mp_state == MP_UNINITIALIZED) {
+        return false;
+    }
+    if (p & (PENDING_SMI | PENDING_MCE | PENDING_RESET)) {
+        if (p & PENDING_SMI) {
+            log_mask(LOG_UNIMP, "x86: SMI dropped: system management mode is not there yet\n");
+        }
+        x86_cpu_lower(cpu, PENDING_SMI | PENDING_MCE | PENDING_RESET);
+        return true;
+    }
+    if ((p & PENDING_NMI) && !st->ev.nmi_masked && !st->ev.interrupt_shadow) {
+        x86_cpu_lower(cpu, PENDING_NMI);
+        st->mp_state = MP_RUNNABLE;
+        x86_deliver_nmi(cpu);
+        return true;
+    }
+    if ((p & (PENDING_INTR | PENDING_APIC)) && interrupts_open(st)) {
+        return take_interrupt(cpu, p);
+    }
+    return false;
+}

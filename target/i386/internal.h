@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Shared between the files of target/i386 (not sem/, not accelerators): descriptors, delivery, CPUID questions.
+ * vCPU thread only unless said otherwise.
+ */
+#ifndef CLEAT_TARGET_I386_INTERNAL_H
+#define CLEAT_TARGET_I386_INTERNAL_H
+
+#include "target/i386/apic.h"
+#include "target/i386/cpuid.h"
+#include "target/i386/exec.h"
+#include "target/i386/interp.h"
+#include "target/i386/mmu.h"
+
+#define X86_DIRTY_ALL (DIRTY_VGA | DIRTY_MIGRATION | DIRTY_CODE)
+
+static inline bool x86_canonical(const X86State *st, uint64_t lin)
+{
+    unsigned shift = (st->cr4 & CR4_LA57) ? 7 : 16;
+
+    return (uint64_t)((int64_t)(lin << shift) >> shift) == lin;
+}
+
+static inline bool x86_long_mode(const X86State *st)
+{
+    return st->efer & EFER_LMA;
+}
+
+static inline bool x86_real_or_vm(const X86State *st)
+{
+    return !(st->cr0 & CR0_PE) || (st->rflags & FL_VM);
+}
+
+/* Sets the non-code dirty bits; false when the page holds decoded code, so that each write must be told. */
+bool x86_ram_dirty_for_write(uint64_t ram_page);
+
+/* ---- segments (seg.c) ---- */
+typedef struct X86Desc {
+    uint32_t lo, hi;
+} X86Desc;
+static inline uint32_t x86_desc_base(X86Desc d)
+{
+    return (d.lo >> 16) | ((d.hi & 0xff) << 16) | (d.hi & 0xff000000);
+}
+static inline uint32_t x86_desc_limit(X86Desc d)
+{
+    uint32_t limit = (d.lo & 0xffff) | (d.hi & 0xf0000);
+
+    return (d.hi & DESC_G) ? (limit << 12) | 0xfff : limit;
+}
+static inline unsigned x86_desc_dpl(X86Desc d)
+{
+    return (d.hi >> DESC_DPL_SHIFT) & 3;
+}
+static inline unsigned x86_desc_type(X86Desc d)      /* S and type */
+{
+    return (d.hi >> 8) & 0x1f;
+}
+#define X86_ATTR_MASK 0x00f0ff00u
+/* False: beyond the table's limit (or LDT selector without LDT). *addr: linear address of the descriptor. */
+bool x86_desc_read(X86CPU *cpu, uint16_t sel, X86Desc *d, uint64_t *addr);
+void x86_desc_set_accessed(X86CPU *cpu, uint64_t addr, X86Desc *d);
+void x86_seg_set(X86CPU *cpu, int seg, uint16_t sel, X86Desc d);
+void x86_seg_set_real(X86CPU *cpu, int seg, uint16_t sel);
+void x86_seg_set_vm(X86CPU *cpu, int seg, uint16_t sel);
+void x86_seg_set_null(X86CPU *cpu, int seg, uint16_t sel);
+void x86_seg_set_flat(X86CPU *cpu, int seg, uint16_t sel, uint32_t attr);
+/* After a return to an outer level: data segments that the new CPL may not use become null. */
+void x86_seg_drop_inner(X86CPU *cpu, unsigned cpl);
+/* CPL is SS.DPL in hidden state; sets it with the mode. */
+void x86_set_cs(X86CPU *cpu, uint16_t sel, X86Desc d, unsigned cpl);
+/* Stack of privilege level dpl from the TSS (32- or 16-bit); raises #TS. */
+void x86_tss_stack(X86CPU *cpu, unsigned dpl, uint16_t *ss, uint32_t *esp);
+uint64_t x86_tss64_stack(X86CPU *cpu, unsigned dpl, unsigned ist);
+/* Judges a stack selector for privilege level dpl; raises vector (#TS, #GP, #SS) with the selector. */
+X86Desc x86_stack_desc(X86CPU *cpu, uint16_t ss, unsigned dpl, int vector);
+/* A hardware task switch, which is not there yet: logs once and raises a clean fault. */
+G_NORETURN void x86_task_switch_missing(X86CPU *cpu, uint16_t sel);
+
+/* A stack under construction: pushes and pops through ss:sp without touching RSP until committed. */
+typedef struct X86Stack {
+    uint64_t sp, base;
+    uint64_t mask;                  /* of the stack pointer's size */
+    uint64_t lo, hi;                /* offsets that the segment allows */
+    unsigned cls;                   /* TLB class of the accesses */
+} X86Stack;
+void x86_stack_current(X86CPU *cpu, X86Stack *s);
+void x86_stack_from_desc(X86Stack *s, X86Desc d, uint64_t sp, unsigned cpl);
+void x86_stack_flat64(X86Stack *s, uint64_t sp, unsigned cpl);
+void x86_stack_push(X86CPU *cpu, X86Stack *s, uint64_t v, unsigned size);
+uint64_t x86_stack_pop(X86CPU *cpu, X86Stack *s, unsigned size);
+void x86_stack_commit(X86CPU *cpu, const X86Stack *s);      /* RSP within its mask */
+
+uint64_t x86_ld_class(X86CPU *cpu, unsigned cls, uint64_t lin, unsigned size);
+void x86_st_class(X86CPU *cpu, unsigned cls, uint64_t lin, uint64_t v, unsigned size);
+
+#endif
