@@ -10,8 +10,11 @@
 #include <sys/mman.h>
 
 #include "system/machine.h"
+#include "system/runstate.h"
 #include "target/i386/internal.h"
+#include "target/i386/kvmpv.h"
 #include "target/i386/tsc.h"
+#include "target/i386/vmstate.h"
 
 #define GUARD_BYTES 4096u
 static const size_t state_bytes = (sizeof(X86State) + 4095) & ~(size_t)4095;
@@ -127,6 +130,7 @@ static bool cpu_map_state(X86CPU *cpu, Error **errp)
     }
     mprotect(p, GUARD_BYTES, PROT_NONE);
     cpu->st = (X86State *)(p + GUARD_BYTES);
+    cpu->st->self = cpu;
     x86_tlb_init(cpu->st);
     return true;
 }
@@ -145,6 +149,14 @@ static void cpu_fini(Object *obj)
         cpu->st = NULL;
     }
     g_free(cpu->kvmpv);
+}
+
+/* The virtual clock stood still: paravirtual clocks start from a new reference. */
+static void on_vm_change(void *opaque, bool running, RunState state)
+{
+    if (running) {
+        x86_kvm_clock_resync();
+    }
 }
 
 static bool cpu_realize(Object *obj, Error **errp)
@@ -169,6 +181,10 @@ static bool cpu_realize(Object *obj, Error **errp)
         return false;
     }
     x86_cpu_reset(cpu);
+    x86_vmstate_register(cpu);
+    if (cpu->vcpu.index == 0) {
+        vm_change_notifier_add(on_vm_change, NULL);
+    }
     return true;
 }
 
@@ -176,6 +192,7 @@ static void cpu_unrealize(Object *obj)
 {
     X86CPU *cpu = (X86CPU *)obj;
 
+    x86_vmstate_unregister(cpu);
     apic_detach(cpu);
     vcpu_unregister(&cpu->vcpu);
 }

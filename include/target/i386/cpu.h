@@ -19,6 +19,8 @@ enum { R_RAX, R_RCX, R_RDX, R_RBX, R_RSP, R_RBP, R_RSI, R_RDI,
        R_R8, R_R9, R_R10, R_R11, R_R12, R_R13, R_R14, R_R15 };
 enum { SEG_ES, SEG_CS, SEG_SS, SEG_DS, SEG_FS, SEG_GS, SEG_COUNT };
 
+typedef struct X86CPU X86CPU;
+
 /* RFLAGS */
 enum {
     FL_CF = 1 << 0, FL_1 = 1 << 1, FL_PF = 1 << 2, FL_AF = 1 << 4, FL_ZF = 1 << 6, FL_SF = 1 << 7,
@@ -207,7 +209,9 @@ typedef struct X86State {
     uint32_t mp_state;              /* MP_* */
     _Atomic uint32_t pending;       /* PENDING_*: set by any thread */
     X86XSave xs;
+    uint64_t tsc_saved;             /* guest TSC when the state was saved: stands in for tsc_offset in streams */
     /* derived or accelerator scratch: not migrated */
+    struct X86CPU *self;
     X86TlbEntry tlb[TLB_CLASSES][TLB_KINDS][X86_TLB_SIZE];
     X86TlbSide tlb_side[TLB_CLASSES][TLB_KINDS][X86_TLB_SIZE];
     uint64_t tlb_used[TLB_CLASSES][TLB_KINDS][X86_TLB_SIZE / 64];   /* entries to empty at a flush */
@@ -220,7 +224,6 @@ enum { MP_RUNNABLE, MP_UNINITIALIZED, MP_INIT_RECEIVED, MP_HALTED, MP_SIPI_RECEI
 typedef struct X86CpuModel X86CpuModel;         /* the CPUID answer: target/i386/cpuid.h */
 typedef struct X86Apic X86Apic;                 /* local APIC: include/target/i386/apic.h */
 
-typedef struct X86CPU X86CPU;
 struct X86CPU {
     VCpu vcpu;                      /* must be first */
     X86State *st;
