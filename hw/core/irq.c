@@ -10,7 +10,7 @@ void irq_set(Irq irq, int level)
     if (irq->tap) {
         irq->tap(irq->tap_opaque, irq->n, level);
     }
-    if (irq->handler && !irq->cut) {
+    if (irq->handler) {
         irq->handler(irq->opaque, irq->n, level);
     }
 }
@@ -20,4 +20,25 @@ void irq_init_array(IrqLine *lines, int count, void (*handler)(void *, int, int)
     for (int i = 0; i < count; i++) {
         lines[i] = (IrqLine){ .handler = handler, .opaque = opaque, .n = i };
     }
+}
+
+static void pins_add(Device *dev, IrqPins pins)
+{
+    IrqPins **at = (IrqPins **)&dev->irq_pins;
+
+    while (*at) {
+        at = &(*at)->next;
+    }
+    *at = g_new0(IrqPins, 1);
+    **at = pins;
+}
+
+void irq_pins_in(Device *dev, const char *name, IrqLine *lines, int count)
+{
+    pins_add(dev, (IrqPins){ .name = name, .in = lines, .count = count });
+}
+
+void irq_pins_out(Device *dev, const char *name, Irq *pins, int count)
+{
+    pins_add(dev, (IrqPins){ .name = name, .out = pins, .count = count });
 }

@@ -155,6 +155,7 @@ struct Device {
     Device *next_on_bus;
     Bus *first_bus;                         /* buses it provides */
     bool hotplugged;
+    void *irq_pins;                         /* hw/irq.h: list of IrqPins, each g_malloc'ed, `next` first */
 };
 struct Bus {
     Object obj;

@@ -292,7 +292,19 @@ void device_unplug(Device *dev)
     rcu_call(device_release, dev);  /* a vCPU may still be on its way out of the device's regions */
 }
 
-static const Type device_type = { .name = "device", .abstract = true, .size = sizeof(Device) };
+static void device_fini(Object *obj)
+{
+    Device *dev = (Device *)obj;
+
+    while (dev->irq_pins) {
+        void *first = dev->irq_pins;
+
+        dev->irq_pins = *(void **)first;
+        g_free(first);
+    }
+}
+
+static const Type device_type = { .name = "device", .abstract = true, .size = sizeof(Device), .fini = device_fini };
 TYPE_REGISTER(device_type)
 static const Type bus_type = { .name = "bus", .abstract = true, .size = sizeof(Bus), .fini = bus_fini };
 TYPE_REGISTER(bus_type)

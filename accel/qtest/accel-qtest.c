@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* -accel qtest: a machine whose CPUs never run and whose virtual clock moves only when the test says so. */
+#include "accel/accel.h"
+#include "accel/qtest.h"
+#include "system/loop.h"
+
+static bool qtest_accel_init(const AccelProp *props, int n, Error **errp)
+{
+    clock_qtest_enable();
+    return true;
+}
+
+static const AccelOps qtest_accel = { .name = "qtest", .desc = "no CPU: a test drives the buses",
+                                      .init = qtest_accel_init };
+ACCEL_REGISTER(qtest_accel)
+
+bool qtest_enabled(void)
+{
+    return accel_current() == &qtest_accel;
+}
