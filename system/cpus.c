@@ -19,6 +19,7 @@
 #include "accel/accel.h"
 #include "system/loop.h"
 #include "system/runstate.h"
+#include "trace-system.h"
 #include "util/rcu.h"
 
 enum { VCPU_STACK_BYTES = 256 << 10 };
@@ -218,6 +219,7 @@ static void serve_requests(VCpu *cpu)
     work_run(cpu);
     if (atomic_exchange(&cpu->stop, false)) {
         cpu->stopped = true;
+        trace_vcpu_stopped(cpu->index);
         pthread_cond_broadcast(&vcpus.changed);
     }
     machine_unlock();
@@ -316,6 +318,7 @@ static void *thread_start(void *opaque)
     if (!ok) {
         return NULL;
     }
+    trace_vcpu_started(cpu->index, cpu->tid);
     (accel->thread ? accel->thread : vcpu_thread_main)(cpu);
     machine_lock();
     work_run(cpu);

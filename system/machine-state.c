@@ -13,6 +13,7 @@
 #include "system/loop.h"
 #include "system/memory.h"
 #include "system/vmstate.h"
+#include "trace-system.h"
 
 static const char magic[8] = { 'C', 'L', 'E', 'A', 'T', 'V', 'M', '1' };
 enum { ENTRY_END, ENTRY_STATE, ENTRY_DEVICE, ENTRY_RAM, PAGE = 4096 };
@@ -190,6 +191,7 @@ bool machine_state_save(GByteArray *out, bool with_ram, Error **errp)
         payload = entry_begin(out, item->kind, item->key);
         vmstate_save(item->vms, item->opaque, out);
         entry_end(out, payload);
+        trace_machine_state_saved(item->key, out->len - payload);
     }
     for (RamBlock *rb = with_ram ? ram_block_first() : NULL; rb; rb = rb->next) {
         save_ram_block(rb, out);

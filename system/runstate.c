@@ -17,6 +17,7 @@
 #include "system/cpus.h"
 #include "system/loop-internal.h"
 #include "system/qdev.h"
+#include "trace-system.h"
 
 typedef struct Notifier {
     void (*fn)(void);               /* cast to its own type by its caller */
@@ -96,6 +97,7 @@ bool runstate_is_running(void)
 
 void runstate_set(RunState s)
 {
+    trace_runstate_set(runstate_name(run.state), runstate_name(s));
     run.state = s;
 }
 
@@ -304,6 +306,7 @@ void system_reset_now(ShutdownCause cause)
 {
     VCpu *cpu;
 
+    trace_system_reset(shutdown_cause_name(cause));
     VCPU_FOREACH(cpu) {
         cpu->halted = false;
     }
@@ -331,6 +334,7 @@ static bool do_shutdown(ShutdownCause cause)
 {
     bool stay = run.actions.shutdown == SHUTDOWN_PAUSE && !run.forced;
 
+    trace_system_shutdown(shutdown_cause_name(cause), run.code ? run.code - 1 : 0);
     emit_cause("SHUTDOWN", cause);
     if (stay) {
         vm_stop(RUN_STATE_SHUTDOWN);

@@ -8,6 +8,7 @@
 #include <glib.h>
 
 #include "system/loop-internal.h"
+#include "trace-system.h"
 
 static void heap_place(TimerHeap *h, int i, Timer *t)
 {
@@ -149,20 +150,28 @@ int64_t timers_timeout(Loop *loop)
     return timeout;
 }
 
-static Timer *timer_pop_due(Loop *loop, ClockType clock, int64_t now, void (**fn)(void *), void **opaque)
+static const char *clock_name(ClockType clock)
+{
+    return clock == CLOCK_VIRTUAL ? "virtual" : clock == CLOCK_HOST ? "host" : "real";
+}
+
+/* Takes the first timer if it is due; when it was to fire, or -1. */
+static int64_t timer_pop_due(Loop *loop, ClockType clock, int64_t now, void (**fn)(void *), void **opaque)
 {
     TimerHeap *h = &loop->heaps[clock];
-    Timer *t = NULL;
+    int64_t expired = -1;
 
     pthread_mutex_lock(&loop->lock);
     if (h->n && h->at[0]->expire <= now) {
-        t = h->at[0];
+        Timer *t = h->at[0];
+
+        expired = t->expire;
         heap_remove(h, t);
         *fn = t->fn;
         *opaque = t->opaque;
     }
     pthread_mutex_unlock(&loop->lock);
-    return t;
+    return expired;
 }
 
 bool timers_run_clock(Loop *loop, ClockType clock)
@@ -172,9 +181,11 @@ bool timers_run_clock(Loop *loop, ClockType clock)
     int64_t now = budget > 1 ? clock_ns(clock) : 0;
     bool progress = false;
     void (*fn)(void *);
+    int64_t expired;
     void *opaque;
 
-    while (budget-- > 0 && timer_pop_due(loop, clock, now, &fn, &opaque)) {
+    while (budget-- > 0 && (expired = timer_pop_due(loop, clock, now, &fn, &opaque)) >= 0) {
+        trace_loop_timer_fired(clock_name(clock), now - expired);
         fn(opaque);
         progress = true;
     }

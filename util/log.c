@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "util/log.h"
+#include "util/trace.h"
 
 static const struct LogItem {
     const char *name;
@@ -59,6 +60,7 @@ static void log_print_help(void)
     for (unsigned i = 0; i < G_N_ELEMENTS(log_items); i++) {
         printf("%-15s %s\n", log_items[i].name, log_items[i].help);
     }
+    printf("%-15s %s\n", "trace:PATTERN", "trace events (trace:help lists them)");
 }
 
 static unsigned log_item_bit(const char *name)
@@ -83,7 +85,13 @@ bool log_configure(const char *items, Error **errp)
             log_print_help();
             return false;
         }
-        if (!bit && strcmp(*n, "none") && strncmp(*n, "trace:", 6)) {
+        if (!strcmp(*n, "trace:help")) {
+            trace_print_help();
+            return false;
+        }
+        if (!strncmp(*n, "trace:", 6)) {
+            trace_enable_reported(*n + 6);
+        } else if (!bit && strcmp(*n, "none")) {
             error_set(errp, "-d: '%s' is no log item (see -d help)", *n);
             return false;
         }

@@ -13,6 +13,7 @@
 
 #include "system/loop.h"
 #include "system/memory/memory-internal.h"
+#include "trace-system_memory.h"
 #include "util/units.h"
 
 typedef struct OpsFrame {
@@ -101,6 +102,7 @@ MemResult region_read(MemoryRegion *mr, hwaddr offset, uint64_t *value, unsigned
     }
     ops_leave(&frame);
     *value = v >> (skew * 8) & size_mask(size);
+    trace_memory_ops_read(mr->name, offset, *value, size);
     return MEM_OK;
 }
 
@@ -131,6 +133,7 @@ MemResult region_write(MemoryRegion *mr, hwaddr offset, uint64_t value, unsigned
     if (!ops_enter(&frame, mr)) {
         return MEM_DEVICE_ERROR;
     }
+    trace_memory_ops_write(mr->name, offset, value, size);
     if (!mr->ioeventfds || !eventfd_signal(mr, offset, value, size)) {
         value <<= skew * 8;
         for (unsigned i = 0; i < size; i += step) {
@@ -236,6 +239,7 @@ MemResult address_space_read(AddressSpace *as, hwaddr addr, void *buf, size_t le
         size_t n = r ? range_bytes(r, addr, len) : hole_bytes(view, addr, len);
 
         if (!r) {
+            trace_memory_unassigned(as->name, addr, n, false);
             memset(to, 0xff, n);
             result |= MEM_DECODE_ERROR;
         } else if (range_reads_memory(r)) {
@@ -272,6 +276,9 @@ MemResult address_space_write(AddressSpace *as, hwaddr addr, const void *buf, si
         const FlatRange *r = flatview_find(view, addr);
         size_t n = r ? range_bytes(r, addr, len) : hole_bytes(view, addr, len);
 
+        if (!r) {
+            trace_memory_unassigned(as->name, addr, n, true);
+        }
         result |= r ? range_write(r, addr, from, n) : MEM_DECODE_ERROR;
         from += n;
         addr += n;

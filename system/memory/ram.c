@@ -15,6 +15,7 @@
 
 #include "system/memory/memory-internal.h"
 #include "system/qdev.h"
+#include "trace-system_memory.h"
 #include "util/units.h"
 
 enum { PAGE = 4096, FIRST_PAGE_ALIGN = 64, DIRTY_ALL = DIRTY_VGA | DIRTY_MIGRATION | DIRTY_CODE };
@@ -248,6 +249,7 @@ RamBlock *ram_block_adopt(MemoryRegion *mr, const char *name, uint64_t size, voi
     rb->mr = mr;
     rb->next = *at;
     block_advise(rb);
+    trace_memory_ram_block(rb->idstr, rb->size, rb->first_page);
     *at = rb;
     ram.total += rb->size;
     return rb;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "system/memory/memory-internal.h"
+#include "trace-system_memory.h"
 
 static struct {
     int depth;                      /* open transactions */
@@ -284,6 +285,7 @@ static void space_update(AddressSpace *as, FlatView *view)
 {
     FlatView *old = atomic_load(&as->view);
 
+    trace_memory_view(as->name, view->n);
     atomic_store(&as->view, view);
     if (as->listeners) {
         listeners_update(as, old, view);
