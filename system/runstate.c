@@ -103,7 +103,7 @@ void runstate_set(RunState s)
 
 /* ---- events ---- */
 
-void run_events_flush(void)
+static void events_flush(void)
 {
     QueuedEvent *e;
 
@@ -428,10 +428,10 @@ int main_loop_run(void)
         machine_lock();
     }
     while (!(end = requests_handle())) {
-        run_events_flush();
+        events_flush();
         loop_poll(loop_main(), true);
     }
-    run_events_flush();
+    events_flush();
     if (lock) {
         machine_unlock();
     }

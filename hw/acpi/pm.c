@@ -370,12 +370,11 @@ static bool pm_post_load(void *opaque, Error **errp)
 {
     AcpiPm *pm = opaque;
 
-    if (pm->tmr_seen < 0) {
+    if (pm->tmr_seen < 0 || pm->tmr_seen > INT64_MAX / 4) {
         error_set(errp, "acpi: the PM timer's state is out of range");
         return false;
     }
     pm->pm1_en &= EN_WRITABLE;
-    pm_timer_catch_up(pm);
     pm_update(pm);
     return true;
 }

@@ -2,7 +2,7 @@
 /*
  * isa-debugcon: bytes written to its port go to a character device; a read tells that it is there.
  * A paravirtual device for firmware and test payloads (the Bochs "port e9 hack"). Machine lock.
- * Test: tests/unit/test-misc.c.
+ * Test: tests/unit/test-pc-ports.c.
  */
 #include "chardev/char.h"
 #include "hw/isa/isa.h"

@@ -184,7 +184,6 @@ static bool ioapic_realize(Object *obj, Error **errp)
     }
     irq_init_array(s->pins, IOAPIC_PINS, ioapic_set_pin, s);
     memory_region_init_io(&s->mmio, obj, &ioapic_ops, s, "ioapic", IOAPIC_SIZE);
-    apic_eoi_hook_add(ioapic_eoi, s);
     return true;
 }
 

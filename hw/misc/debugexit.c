@@ -2,7 +2,7 @@
 /*
  * isa-debug-exit: a write of v ends the process with status (v << 1) | 1; the first write decides.
  * A paravirtual device for test payloads; reads give 0. Machine lock.
- * Test: tests/unit/test-misc.c.
+ * Test: tests/unit/test-pc-ports.c.
  */
 #include "hw/isa/isa.h"
 #include "system/runstate.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * pvpanic: the guest's panic notifier; events are bits of one byte, readable to see which exist.
- * Machine lock. Test: tests/unit/test-misc.c.
+ * Machine lock. Test: tests/unit/test-pc-ports.c.
  */
 #include "hw/misc/pvpanic.h"
 

@@ -361,12 +361,12 @@ static bool rtc_post_load(void *opaque, Error **errp)
     Rtc *rtc = opaque;
 
     if (rtc->index >= RTC_CMOS_SIZE || !rtc_ns_is_sane(rtc->held_ns) ||
-        !rtc_ns_is_sane(rtc_now_ns(rtc)) || !rtc_ns_is_sane(rtc->periodic_next_ns)) {
+        !rtc_offset_is_sane(rtc) || !rtc_ns_is_sane(rtc->periodic_next_ns) ||
+        !rtc_ns_is_sane(rtc->seen_s)) {
         error_set(errp, "mc146818rtc: index or time are out of range");
         return false;
     }
     rtc->ticks_owed = MIN(rtc->ticks_owed, TICKS_OWED_MAX);
-    rtc_catch_up(rtc);
     rtc_arm_second(rtc);
     rtc_arm_periodic(rtc);
     rtc_update(rtc);
@@ -393,7 +393,7 @@ static const VMState rtc_vmstate = {
 static const char *const rtc_lost_tick_names[] = { "discard", "delay", "slew", NULL };
 
 static const Property rtc_props[] = {
-    PROP_FIELD("base_year", PROP_I32, Rtc, base_year, 1980, "year that the year register counts from"),
+    PROP_FIELD("base_year", PROP_I32, Rtc, base_year, 1980, "year register counts from it"),
     PROP_FIELD("iobase", PROP_U16, Rtc, iobase, 0x70, "index port; data is the next"),
     PROP_FIELD("irq", PROP_U8, Rtc, isairq, 8, "ISA interrupt"),
     { .name = "lost_tick_policy", .kind = PROP_ENUM, .offset = offsetof(Rtc, lost_ticks),

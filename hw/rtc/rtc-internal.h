@@ -32,6 +32,7 @@ static inline bool rtc_is_stopped(const Rtc *rtc)
 bool rtc_is_time(unsigned addr);            /* does the register show time (not alarm)? */
 int64_t rtc_now_ns(Rtc *rtc);               /* guest wall time */
 bool rtc_ns_is_sane(int64_t ns);
+bool rtc_offset_is_sane(const Rtc *rtc);
 bool rtc_update_in_progress(Rtc *rtc);
 /* Sets clock and offset from -rtc; config NULL: the host's UTC. */
 void rtc_start_clock(Rtc *rtc, const MachineConfig *config);

@@ -31,9 +31,17 @@ bool rtc_ns_is_sane(int64_t ns)
     return ns >= 0 && ns <= TIME_MAX_S * NS_PER_S;
 }
 
+bool rtc_offset_is_sane(const Rtc *rtc)
+{
+    int64_t now;
+
+    return !__builtin_add_overflow(clock_ns(rtc->clock), rtc->offset_ns, &now) &&
+           rtc_ns_is_sane(now);
+}
+
 int64_t rtc_guest_time(Rtc *rtc)
 {
-    return rtc_now_ns(rtc) / NS_PER_S;
+    return MAX(rtc_now_ns(rtc), 0) / NS_PER_S;
 }
 
 bool rtc_update_in_progress(Rtc *rtc)
@@ -135,10 +143,11 @@ static int64_t rtc_decode_time(const Rtc *rtc)
 
 static void rtc_tell_change(Rtc *rtc)
 {
+    int64_t change_s = ((__int128)rtc->offset_ns - rtc->start_offset_ns) / NS_PER_S;
     g_autofree char *path = object_path((Object *)rtc);
     g_autofree char *json =
         g_strdup_printf("{\"offset\": %" PRId64 ", \"qom-path\": \"%s\"}",
-                        (int64_t)((rtc->offset_ns - rtc->start_offset_ns) / NS_PER_S), path ? path : "");
+                        change_s, path ? path : "");
 
     run_event_emit("RTC_CHANGE", json);
 }

@@ -16,6 +16,7 @@ enum { RW_LATCH = 0, RW_LSB = 1, RW_MSB = 2, RW_BOTH = 3 };
 enum { READBACK = 3, READBACK_NO_COUNT = 0x20, READBACK_NO_STATUS = 0x10 };
 #define PIT_CONTROL 3
 #define NS_PER_S 1000000000LL
+#define HELD_MAX (1LL << 50)                /* 30 years */
 
 static int64_t ticks_to_ns(int64_t ticks)   /* rounded up: at that time the tick has happened */
 {
@@ -428,7 +429,8 @@ static void pit_reset(Object *obj)
 static bool counter_is_sane(const PitCounter *c)
 {
     return c->count >= 1 && c->count <= 0x10000 && c->next_count <= 0x10000 && c->mode <= 5 &&
-           c->rw >= 1 && c->rw <= 3 && c->gate <= 1;
+           c->rw >= 1 && c->rw <= 3 && c->gate <= 1 && c->load_ns >= 0 && c->next_load_ns >= 0 &&
+           c->held_ticks >= -1 && c->held_ticks <= HELD_MAX;
 }
 
 static bool pit_post_load(void *opaque, Error **errp)

@@ -2,8 +2,9 @@
 /*
  * The I/O APIC (82093AA register layout, version 20h with EOI register): 24 pins.
  *
- * Type "ioapic". A board maps ioapic->mmio at fec00000h and feeds ioapic->pins[n] (the PIT's
- * request 0 goes to pin 2: the board's routing). Machine lock. Test: tests/unit/test-ioapic.c.
+ * Type "ioapic". A board maps ioapic->mmio at fec00000h, feeds ioapic->pins[n] (the PIT's request 0
+ * goes to pin 2: the board's routing) and hands EOIs on with apic_eoi_hook_add(ioapic_eoi, ioapic).
+ * Machine lock. Test: tests/unit/test-ioapic.c.
  */
 #ifndef CLEAT_HW_INTC_IOAPIC_H
 #define CLEAT_HW_INTC_IOAPIC_H
@@ -34,7 +35,7 @@ typedef struct IoApic {
     uint64_t redir[IOAPIC_PINS];    /* redirection table as the guest reads it */
 } IoApic;
 
-/* An EOI for `vector` from a local APIC or the EOI register. Called through apic_eoi_hook_add. */
+/* An EOI for `vector` from a local APIC. */
 void ioapic_eoi(void *ioapic, int vector);
 
 #endif

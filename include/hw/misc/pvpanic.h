@@ -2,7 +2,7 @@
 /*
  * pvpanic (kernel: include/uapi/misc/pvpanic.h): one byte by which a guest tells its end.
  * "pvpanic" has it at an ISA port, "pvpanic-pci" in a BAR. Machine lock.
- * Test: tests/unit/test-misc.c.
+ * Test: tests/unit/test-pc-ports.c.
  */
 #ifndef CLEAT_HW_MISC_PVPANIC_H
 #define CLEAT_HW_MISC_PVPANIC_H
