@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compiles target/i386/insn.def (its head explains the columns) into the decoder's and interpreter's tables.
 
-Usage: insn-gen.py INSN.DEF OUT.H OUT.C
+Usage: insn-gen.py INSN.DEF OUT.H OUT.C SEM-LIST.H
 `parse(path)` is also what tests and reports use: a list of Row.
 """
 import re
@@ -175,7 +175,7 @@ def parse(path):
     with open(path, encoding='utf-8') as f:
         for n, text in enumerate(f, 1):
             text = text.strip()
-            if not text or text.startswith('#'):
+            if not text or text[0] in '#!':
                 continue
             try:
                 if text.startswith('@'):
@@ -207,14 +207,18 @@ def c_ident(name):
     return re.sub(r'[^A-Za-z0-9]', '_', name).upper()
 
 
-def collect_gates(rows):
-    names = []
+def extra_gates(path):
+    """Features of "! gates" lines: no row needs them, functions ask for them."""
+    with open(path, encoding='utf-8') as f:
+        return [w for line in f if line.startswith('! gates ') for w in line.split()[2:]]
+
+
+def collect_gates(rows, extra):
+    names = list(extra)
     for r in rows:
         for g in r.gates() + ([r.attrs['gate64']] if 'gate64' in r.attrs else []):
             if g not in names:
                 names.append(g)
-    if 'avx512vl' not in names:
-        names.append('avx512vl')
     return sorted(names)
 
 
@@ -282,7 +286,6 @@ def write_tables(rows, gates, sets, path):
         if r.mnemonic not in mnemonics:
             mnemonics[r.mnemonic] = len(pool)
             pool += r.mnemonic + '\0'
-    names = sorted({n for s in sets for n in s if n})
     with open(path, 'w', encoding='utf-8') as f:
         f.write('/* SPDX-License-Identifier: GPL-2.0-or-later */\n/* Made by scripts/insn-gen.py from insn.def. */\n')
         f.write('#include "target/i386/decode-tables.h"\n\nconst InsnRow x86_insn_rows[INSN_ROW_COUNT] = {\n')
@@ -295,24 +298,33 @@ def write_tables(rows, gates, sets, path):
         for g in gates:
             f.write('    "%s",\n' % g)
         f.write('};\n\n')
-        for n in names:
-            f.write('X86SemFn %s __attribute__((weak));\n' % n)
-        f.write('\nX86SemFn *const x86_sem_sets[SEM_SET_COUNT][8] = {\n')
+        f.write('#include "target/i386/sem-list.h"\n\nX86SemFn *const x86_sem_sets[SEM_SET_COUNT][8] = {\n')
         for s in sets:
             f.write('    {%s},\n' % ', '.join(n or 'NULL' for n in s))
         f.write('};\n')
         write_index(rows, f)
 
 
+def write_sem_list(sets, path):
+    names = sorted({n for s in sets for n in s if n})
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write('/* SPDX-License-Identifier: GPL-2.0-or-later */\n/* Made by scripts/insn-gen.py from insn.def. */\n')
+        f.write('#ifndef CLEAT_SEM_LIST_H\n#define CLEAT_SEM_LIST_H\n\n#include "target/i386/insn.h"\n\n')
+        for n in names:
+            f.write('X86SemFn %s __attribute__((weak));\n' % n)
+        f.write('\n#endif\n')
+
+
 def main():
-    src, out_h, out_c = sys.argv[1:]
+    src, out_h, out_c, out_sem = sys.argv[1:]
     rows = parse(src)
-    gates = collect_gates(rows)
+    gates = collect_gates(rows, extra_gates(src))
     sets = {}
     for r in rows:
         sets.setdefault(r.fnset(), len(sets))
     write_header(rows, gates, len(sets), out_h)
     write_tables(rows, gates, sets, out_c)
+    write_sem_list(sets, out_sem)
 
 
 if __name__ == '__main__':

@@ -651,7 +651,7 @@ static bool take_immediates(Decoder *d)
 /* Without REX, byte registers 4-7 are AH CH DH BH. */
 static unsigned byte_register(const Decoder *d, unsigned n)
 {
-    return !(d->o->prefixes & INSN_REX) && n >= 4 && n < 8 ? n | 0x10 : n;
+    return !(d->o->prefixes & INSN_REX) && n >= 4 && n < 8 ? (n - 4) | 0x10 : n;
 }
 
 static void set_reg(Decoder *d, const InsnOperand *o)

@@ -174,6 +174,7 @@ typedef struct X86State {
     uint64_t regs[16];
     uint64_t rip;
     uint64_t rflags;
+    uint64_t zero;                  /* stays 0: what a missing base or index register reads (regs[INSN_NONE]) */
     uint32_t mode;                  /* MODE_* */
     uint32_t tlb_class_now;         /* TLB_* that data accesses use now */
     X86TlbEntry *tlb_rd, *tlb_wr, *tlb_cd;  /* the tables of the current class; derived by x86_update_mode() */

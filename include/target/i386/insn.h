@@ -53,7 +53,10 @@ struct Insn {
     uint8_t vl;             /* vector length in bytes: 16, 32, 64; 0: not a vector row of VEX or EVEX encoding */
     uint8_t modrm;          /* raw; 0 when the row has none */
     uint8_t rex;            /* 0x40 | W R X B bits, as if all came from a REX prefix */
-    /* Register numbers. Byte GPRs: 0-15, and 0x14-0x17 for AH CH DH BH. Vector registers: 0-31. */
+    /*
+     * Register numbers. Vector registers 0-31. Byte GPRs 0-15, and 0x10-0x13 for AH CH DH BH: the byte at
+     * (n & 15) * 8 + (n >> 4) of the state's regs.
+     */
     uint8_t reg;            /* ModRM.reg, extended */
     uint8_t rm;             /* ModRM.rm of a register form, or the opcode's low bits, extended; else 0 (rAX) */
     uint8_t vvvv;           /* VEX/EVEX vvvv, extended; 0 when not used */

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Jcc JMP CALL RET LOOPcc JrCXZ, near; far transfers, INT, IRET, SYSCALL and SYSENTER families hand over to seg.c and
+ * excp.c (SDM vol. 2). A target outside the canonical range or the limit faults when it is fetched.
+ * Test: tests/unit/test-sem.c.
+ */
+#include "sem.h"
+
+#define TARGET(st, i, bits) ((uint##bits##_t)((st)->rip + (i)->length + (i)->imm))
+
+#define JCC(name, cc, s, bits) \
+SEM(j##name##_##s) \
+{ \
+    X86State *st = cpu->st; \
+    if (cond_true(st->rflags, cc)) { \
+        st->rip = TARGET(st, i, bits); \
+    } else { \
+        x86_next(st, i); \
+    } \
+}
+#define JCCS(name, cc) JCC(name, cc, w, 16) JCC(name, cc, d, 32) JCC(name, cc, q, 64)
+JCCS(o, 0) JCCS(no, 1) JCCS(b, 2) JCCS(ae, 3) JCCS(e, 4) JCCS(ne, 5) JCCS(be, 6) JCCS(a, 7)
+JCCS(s, 8) JCCS(ns, 9) JCCS(p, 10) JCCS(np, 11) JCCS(l, 12) JCCS(ge, 13) JCCS(le, 14) JCCS(g, 15)
+
+#define NEAR(s, bits) \
+SEM(jmp_near_##s) { cpu->st->rip = TARGET(cpu->st, i, bits); } \
+SEM(jmp_E_##s) { X86State *st = cpu->st; st->rip = x86_is_mem(i) ? ld_##s(cpu, i) : rd_##s(st, i->rm); } \
+SEM(call_near_##s) \
+{ \
+    X86State *st = cpu->st; \
+    push_sized(cpu, next_rip(st, i), bits / 8); \
+    st->rip = TARGET(st, i, bits); \
+} \
+SEM(call_E_##s) \
+{ \
+    X86State *st = cpu->st; \
+    uint##bits##_t to = x86_is_mem(i) ? ld_##s(cpu, i) : rd_##s(st, i->rm); \
+    push_sized(cpu, next_rip(st, i), bits / 8); \
+    st->rip = to; \
+} \
+SEM(ret_near_##s) \
+{ \
+    X86State *st = cpu->st; \
+    uint##bits##_t to = stack_top(cpu, bits / 8); \
+    set_rsp(st, st->regs[R_RSP] + bits / 8); \
+    st->rip = to; \
+} \
+SEM(ret_near_i_##s) \
+{ \
+    X86State *st = cpu->st; \
+    uint##bits##_t to = stack_top(cpu, bits / 8); \
+    set_rsp(st, st->regs[R_RSP] + bits / 8 + (uint16_t)i->imm); \
+    st->rip = to; \
+}
+NEAR(w, 16)
+NEAR(d, 32)
+NEAR(q, 64)
+
+static void jump_if(X86CPU *cpu, const Insn *i, bool taken)
+{
+    X86State *st = cpu->st;
+
+    if (taken) {
+        st->rip = (st->rip + i->length + i->imm) & size_mask(i->opsize);
+    } else {
+        x86_next(st, i);
+    }
+}
+
+/* E0 LOOPNE, E1 LOOPE, E2 LOOP; the counter has the address size. */
+SEM(loopcc)
+{
+    X86State *st = cpu->st;
+    uint64_t count = reg_read(st, R_RCX, i->adsize) - 1;
+    bool zf = st->rflags & FL_ZF;
+
+    reg_write(st, R_RCX, count, i->adsize);
+    jump_if(cpu, i, ea_truncate(i, count) != 0 && (i->opcode == 0xe2 || zf == (i->opcode & 1)));
+}
+
+SEM(jcxz)
+{
+    jump_if(cpu, i, reg_read(cpu->st, R_RCX, i->adsize) == 0);
+}
+
+/* ---- far ---- */
+typedef struct FarPointer {
+    uint64_t offset;
+    uint16_t selector;
+} FarPointer;
+
+static FarPointer load_far(X86CPU *cpu, const Insn *i)
+{
+    uint64_t lin = ea_linear(cpu, i, i->opsize + 2, false);
+    FarPointer p;
+
+    p.offset = sem_ld_at(cpu, lin, i->opsize);
+    p.selector = x86_ld16(cpu, lin + i->opsize);
+    return p;
+}
+
+SEM(jmpf_i) { x86_far_jmp(cpu, i->imm2, i->imm, i->opsize); }
+SEM(callf_i) { x86_far_call(cpu, i->imm2, i->imm, i->opsize, next_rip(cpu->st, i)); }
+
+SEM(jmpf_m)
+{
+    FarPointer p = load_far(cpu, i);
+
+    x86_far_jmp(cpu, p.selector, p.offset, i->opsize);
+}
+
+SEM(callf_m)
+{
+    FarPointer p = load_far(cpu, i);
+
+    x86_far_call(cpu, p.selector, p.offset, i->opsize, next_rip(cpu->st, i));
+}
+
+SEM(retf) { x86_far_ret(cpu, i->opsize, (uint16_t)i->imm); }
+SEM(iret) { x86_iret(cpu, i->opsize); }
+
+SEM(int3) { x86_soft_int(cpu, EXCP_BP, next_rip(cpu->st, i), true, false); }
+SEM(int) { x86_soft_int(cpu, (uint8_t)i->imm, next_rip(cpu->st, i), false, false); }
+SEM(icebp) { x86_soft_int(cpu, EXCP_DB, next_rip(cpu->st, i), false, true); }
+
+SEM(into)
+{
+    if (cpu->st->rflags & FL_OF) {
+        x86_soft_int(cpu, EXCP_OF, next_rip(cpu->st, i), true, false);
+    } else {
+        x86_next(cpu->st, i);
+    }
+}
+
+SEM(syscall) { x86_syscall(cpu, next_rip(cpu->st, i)); }
+SEM(sysret) { x86_sysret(cpu, i->opsize); }
+SEM(sysenter) { x86_sysenter(cpu, next_rip(cpu->st, i)); }
+SEM(sysexit) { x86_sysexit(cpu, i->opsize); }
+SEM(rsm) { x86_rsm(cpu); }
+
+/* A transaction that starts aborts at once, with "no reason" in EAX: always allowed. */
+SEM(xbegin)
+{
+    wr_d(cpu->st, R_RAX, 0);
+    jump_if(cpu, i, true);
+}
+
+SEM(xend) { x86_raise_err(cpu, EXCP_GP, 0); }
+
+SEM(xtest)
+{
+    set_flags(cpu->st, FL_ZF, FL_ARITH);
+    x86_next(cpu->st, i);
+}
