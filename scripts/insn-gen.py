@@ -311,7 +311,7 @@ def write_sem_list(sets, path):
         f.write('/* SPDX-License-Identifier: GPL-2.0-or-later */\n/* Made by scripts/insn-gen.py from insn.def. */\n')
         f.write('#ifndef CLEAT_SEM_LIST_H\n#define CLEAT_SEM_LIST_H\n\n#include "target/i386/insn.h"\n\n')
         for n in names:
-            f.write('X86SemFn %s __attribute__((weak));\n' % n)
+            f.write('X86SemFn %s;\n' % n)
         f.write('\n#endif\n')
 
 

@@ -79,6 +79,7 @@ static bool state_post_load(void *opaque, Error **errp)
     }
     st->tsc_offset = st->tsc_saved - x86_tsc_now(cpu->model->tsc_hz);
     st->xs.mxcsr &= st->xs.mxcsr_mask = 0xffff;
+    st->zero = 0;
     atomic_store(&cpu->vcpu.halted, st->mp_state == MP_HALTED || st->mp_state == MP_UNINITIALIZED);
     x86_tlb_flush_memory(cpu);
     x86_update_mode(cpu);

@@ -246,6 +246,7 @@ struct X86CPU {
     unsigned phys_bits;             /* guest physical address width: model's, cached for page walks */
     uint64_t monitor_armed;         /* MONITOR's address + 1; 0: not armed */
     struct X86KvmPv *kvmpv;
+    struct X86Native *native;       /* vector engine: host code of instructions seen (sem/native.h) */
 };
 
 #define X86_CPU(vcpu_ptr) ((X86CPU *)(vcpu_ptr))
