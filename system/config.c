@@ -27,6 +27,7 @@ Config *config_new(void)
     for (size_t i = 0; i < G_N_ELEMENTS(owners); i++) {
         *owners[i] = g_ptr_array_new_with_free_func(g_free);
     }
+    g_ptr_array_add(c->data_dirs, NULL);
     c->machine_props = keyvals_new();
     c->smp = keyvals_new();
     c->boot = keyvals_new();
@@ -112,7 +113,9 @@ static bool config_check_daemonize(const Config *c, Error **errp)
     if (!c->daemonize) {
         return true;
     }
-    if (c->nographic) {
+    /* Where every port leads elsewhere, -nographic has nothing left to do. */
+    if (c->nographic && (c->defaults[DEFAULT_SERIAL] || c->defaults[DEFAULT_PARALLEL]
+                         || c->defaults[DEFAULT_MONITOR])) {
         error_set(errp, "-nographic cannot be used with -daemonize");
         return config_fail_at(NULL);
     }
@@ -170,7 +173,7 @@ bool config_parse(Config *c, int argc, char **argv, Error **errp)
     error_location_set(NULL);
     return c->help != HELP_NONE
            || (config_check_accel(c, errp) && config_check_kernel(c, errp)
-               && config_check_daemonize(c, errp) && config_finish_defaults(c, errp));
+               && config_finish_defaults(c, errp) && config_check_daemonize(c, errp));
 }
 
 /* ---- rows about the process ---- */
@@ -325,7 +328,8 @@ bool config_data_dir(Config *c, const OptionUse *use, Error **errp)
     if (!strcmp(use->arg, "help") || !strcmp(use->arg, "?")) {
         config_ask_help(c, HELP_DATA_DIR, use);
     }
-    g_ptr_array_add(c->data_dirs, (char *)use->arg);
+    /* Kept ended by NULL. */
+    g_ptr_array_insert(c->data_dirs, c->data_dirs->len - 1, (char *)use->arg);
     return true;
 }
 

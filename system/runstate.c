@@ -103,7 +103,7 @@ void runstate_set(RunState s)
 
 /* ---- events ---- */
 
-static void events_flush(void)
+void run_events_flush(void)
 {
     QueuedEvent *e;
 
@@ -428,10 +428,10 @@ int main_loop_run(void)
         machine_lock();
     }
     while (!(end = requests_handle())) {
-        events_flush();
+        run_events_flush();
         loop_poll(loop_main(), true);
     }
-    events_flush();
+    run_events_flush();
     if (lock) {
         machine_unlock();
     }

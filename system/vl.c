@@ -5,10 +5,15 @@
  * status. This file is the roof: it alone may include any room's header.
  * Main thread. Tests: tests/cli/.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "accel/accel.h"
+#include "chardev/char.h"
+#include "monitor/monitor.h"
 #include "system/config.h"
+#include "system/machine-config.h"
 #include "system/os.h"
 #include "system/sandbox.h"
 #include "system/system.h"
@@ -71,6 +76,31 @@ static void help_keys(const OptionRow *row)
     }
 }
 
+static void help_data_dirs(const Config *c)
+{
+    const char *const *dirs = machine_data_dirs_builtin();
+
+    for (guint i = 0; i + 2 < c->data_dirs->len; i++) {     /* the last one is "help" itself */
+        puts(g_ptr_array_index(c->data_dirs, i));
+    }
+    for (; *dirs; dirs++) {
+        puts(*dirs);
+    }
+}
+
+/* "-device help" or "-device NAME,help". */
+static int help_of(bool (*print)(const char *name), const OptionUse *use, const char *key)
+{
+    const char *name = keyvals_get(use->kv, key, NULL);
+
+    if (print(name)) {
+        return 0;
+    }
+    error_location_set(use->location);
+    error_report("there is no '%s'", name);
+    return 1;
+}
+
 /* Answers a request for help; nothing else has been started. */
 static int phase_help(Vl *vl)
 {
@@ -89,6 +119,22 @@ static int phase_help(Vl *vl)
     case HELP_LOG:
         log_configure("help", NULL);
         break;
+    case HELP_DATA_DIR:
+        help_data_dirs(c);
+        break;
+    case HELP_MACHINE:
+        machine_print_help();
+        break;
+    case HELP_ACCEL:
+        accel_print_help();
+        break;
+    case HELP_CHARDEV:
+        chardev_print_help();
+        break;
+    case HELP_DEVICE:
+        return help_of(device_print_help, c->help_use, "driver");
+    case HELP_OBJECT:
+        return help_of(object_print_help, c->help_use, "qom-type");
     default:
         break;
     }
@@ -198,7 +244,407 @@ static bool phase_host(Vl *vl, Error **errp)
     return realtime_init(errp);
 }
 
+/* ---- accel: what runs guest code ---- */
+
+enum { ACCEL_PROPS_MAX = 32 };
+
+/* One accelerator to try: a word of a ':' list, and the option it comes from. */
+typedef struct AccelChoice {
+    const OptionUse *use;       /* NULL: the default */
+    char *name;
+} AccelChoice;
+
+static void accel_choices_add(GArray *choices, const OptionUse *use, const char *list)
+{
+    g_auto(GStrv) names = g_strsplit(list, ":", -1);
+
+    for (int i = 0; names[i]; i++) {
+        AccelChoice choice = { use, g_strdup(names[i]) };
+
+        g_array_append_val(choices, choice);
+    }
+}
+
+static void accel_choice_clear(void *opaque)
+{
+    g_free(((AccelChoice *)opaque)->name);
+}
+
+static GArray *accel_choices(const Config *c)
+{
+    GArray *choices = g_array_new(FALSE, FALSE, sizeof(AccelChoice));
+
+    g_array_set_clear_func(choices, accel_choice_clear);
+    for (guint i = 0; i < c->accels->len; i++) {
+        const OptionUse *use = g_ptr_array_index(c->accels, i);
+
+        /* -enable-kvm has no keys. */
+        accel_choices_add(choices, use, use->kv ? keyvals_get(use->kv, "accel", "") : "kvm");
+    }
+    if (c->machine_accel) {
+        accel_choices_add(choices, c->machine_use, c->machine_accel);
+    } else if (!choices->len) {
+        accel_choices_add(choices, NULL, "tcg");
+    }
+    return choices;
+}
+
+/* The properties of one -accel; -machine kernel-irqchip= counts as one of kvm's. */
+static bool accel_try(const Config *c, const AccelChoice *choice, Error **errp)
+{
+    const KeyVals *kv = choice->use && choice->use != c->machine_use ? choice->use->kv : NULL;
+    const char *irqchip = keyvals_get(c->machine_props, "kernel-irqchip", NULL);
+    AccelProp props[ACCEL_PROPS_MAX];
+    int n = 0;
+
+    for (int i = 0; kv && i < kv->n && n < ACCEL_PROPS_MAX - 1; i++) {
+        if (strcmp(kv->pairs[i].key, "accel")) {
+            props[n++] = (AccelProp){ kv->pairs[i].key, kv->pairs[i].value };
+        }
+    }
+    if (irqchip && !strcmp(choice->name, "kvm") && !(kv && keyvals_get(kv, "kernel-irqchip", NULL))) {
+        props[n++] = (AccelProp){ "kernel-irqchip", irqchip };
+    }
+    return accel_select(choice->name, props, n, errp);
+}
+
+/* The first that works; a later one is taken with a line that says why the first is not. */
+static bool phase_accel(Vl *vl, Error **errp)
+{
+    g_autoptr(GArray) choices = accel_choices(vl->config);
+    const char *first_location = NULL;
+    Error *first = NULL;
+
+    for (guint i = 0; i < choices->len; i++) {
+        const AccelChoice *choice = &g_array_index(choices, AccelChoice, i);
+        const char *location = choice->use ? choice->use->location : NULL;
+        Error *err = NULL;
+
+        error_location_set(location);
+        if (accel_try(vl->config, choice, &err)) {
+            error_location_set(first_location);
+            if (first) {
+                info_report("%s; falling back to %s", error_text(first), accel_current()->name);
+                error_free(first);
+            }
+            error_location_set(NULL);
+            return true;
+        }
+        first_location = first ? first_location : location;
+        error_propagate(&first, err);
+    }
+    error_location_set(first_location);
+    error_propagate(errp, first);
+    return false;
+}
+
+/* ---- machine ---- */
+
+/* What the user would have typed for the default machine; g_free(). */
+static char *machine_default_name(void)
+{
+    const Type *type = machine_type_default();
+
+    return type ? g_strndup(type->name, strlen(type->name) - strlen("-machine")) : NULL;
+}
+
+static bool machine_create(Vl *vl, Error **errp)
+{
+    const Config *c = vl->config;
+    g_autofree char *name = c->machine_type ? g_strdup(c->machine_type) : machine_default_name();
+
+    error_location_set(c->machine_use ? c->machine_use->location : NULL);
+    if (!name) {
+        error_set(errp, "this build has no default machine: choose one by -machine");
+        return false;
+    }
+    vl->machine = machine_new(name, errp);
+    if (!vl->machine) {
+        return false;
+    }
+    for (int i = 0; i < c->machine_props->n; i++) {
+        const PropPair *pair = &c->machine_props->pairs[i];
+
+        if (strcmp(pair->key, "memory-backend")
+            && !object_prop_set(&vl->machine->obj, pair->key, pair->value, errp)) {
+            return false;
+        }
+    }
+    machine_apply_memory_policy(vl->machine);
+    error_location_set(NULL);
+    return true;
+}
+
+static bool machine_chardevs(const Config *c, Error **errp)
+{
+    for (guint i = 0; i < c->chardevs->len; i++) {
+        const OptionUse *use = g_ptr_array_index(c->chardevs, i);
+
+        error_location_set(use->location);
+        if (!chardev_new_from_props(keyvals_get(use->kv, "backend", NULL), keyvals_get(use->kv, "id", NULL),
+                                    use->kv->pairs, use->kv->n, errp)) {
+            return false;
+        }
+    }
+    error_location_set(NULL);
+    return true;
+}
+
+static bool machine_objects(const Config *c, Error **errp)
+{
+    for (guint i = 0; i < c->objects->len; i++) {
+        const OptionUse *use = g_ptr_array_index(c->objects, i);
+
+        error_location_set(use->location);
+        if (!object_add_from_props(keyvals_get(use->kv, "qom-type", NULL), keyvals_get(use->kv, "id", NULL),
+                                   use->kv->pairs, use->kv->n, errp)) {
+            return false;
+        }
+    }
+    error_location_set(NULL);
+    return true;
+}
+
+/*
+ * A chardev from its short form: *id is NULL for "none". "mon:" shares it with a monitor, which comes first so
+ * that the port has the focus.
+ */
+static bool legacy_chardev(const OptionUse *use, const char *text, const char *label, const char **id,
+                           Error **errp)
+{
+    Chardev *chr;
+    bool none = false;
+
+    error_location_set(use ? use->location : NULL);
+    chr = chardev_new_legacy(label, text, &none, errp);
+    if (!chr && !none) {
+        return false;
+    }
+    if (chr && g_str_has_prefix(text, "mon:") && !monitor_new(chr, false, false, errp)) {
+        return false;
+    }
+    *id = chr ? chardev_id(chr) : NULL;
+    error_location_set(NULL);
+    return true;
+}
+
+static bool machine_ports(Vl *vl, Error **errp)
+{
+    const Config *c = vl->config;
+    MachineConfig *mc = &vl->machine->config;
+    const char **ids = g_new0(const char *, c->serials->len + 1);
+
+    mc->chardev_serial = ids;
+    mc->n_serial = c->serials->len;
+    for (guint i = 0; i < c->serials->len; i++) {
+        const ConfigPort *port = g_ptr_array_index(c->serials, i);
+        g_autofree char *label = g_strdup_printf("serial%u", i);
+
+        if (!legacy_chardev(port->use, port->chardev, label, &ids[i], errp)) {
+            return false;
+        }
+    }
+    for (guint i = 0; i < c->debugcons->len; i++) {
+        const ConfigPort *port = g_ptr_array_index(c->debugcons, i);
+
+        if (!legacy_chardev(port->use, port->chardev, "debugcon", &mc->debugcon, errp)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Before the ports: on a chardev that they share, the port has the focus. */
+static bool machine_monitors(const Config *c, Error **errp)
+{
+    for (guint i = 0; i < c->monitors->len; i++) {
+        const ConfigMonitor *mon = g_ptr_array_index(c->monitors, i);
+        g_autofree char *label = g_strdup_printf("compat_monitor%u", i);
+        const char *id = mon->chardev;
+        Chardev *chr;
+
+        if (!mon->by_id && !legacy_chardev(mon->use, mon->chardev, label, &id, errp)) {
+            return false;
+        }
+        if (!id) {
+            continue;
+        }
+        error_location_set(mon->use ? mon->use->location : NULL);
+        chr = chardev_find(id);
+        if (!chr) {
+            error_set(errp, "there is no chardev '%s'", id);
+            return false;
+        }
+        if (!monitor_new(chr, mon->control, mon->pretty, errp)) {
+            return false;
+        }
+    }
+    error_location_set(NULL);
+    return true;
+}
+
+/* Not built yet; a "none" or an absent default changes nothing. */
+static bool machine_parallels(const Config *c, Error **errp)
+{
+    for (guint i = 0; i < c->parallels->len; i++) {
+        const ConfigPort *port = g_ptr_array_index(c->parallels, i);
+
+        if (strcmp(port->chardev, "none")) {
+            error_location_set(port->use->location);
+            error_set(errp, "a parallel port is not available in this build yet");
+            return false;
+        }
+    }
+    return true;
+}
+
+static void machine_globals(const Config *c)
+{
+    for (guint i = 0; i < c->globals->len; i++) {
+        const OptionUse *use = g_ptr_array_index(c->globals, i);
+
+        global_prop_add(keyvals_get(use->kv, "driver", NULL), keyvals_get(use->kv, "property", NULL),
+                        keyvals_get(use->kv, "value", NULL));
+    }
+}
+
+/* Back ends, then the board. Everything that a board can ask for stands before it is built. */
+static bool phase_machine(Vl *vl, Error **errp)
+{
+    const Config *c = vl->config;
+    const MachineOps *ops;
+
+    machine_globals(c);
+    chardev_set_escape(c->escape);
+    if (!machine_create(vl, errp) || !machine_chardevs(c, errp) || !machine_objects(c, errp)
+        || !machine_monitors(c, errp) || !machine_parallels(c, errp)) {
+        return false;
+    }
+    ops = type_ops(vl->machine->obj.type);
+    if (!machine_config_fill(&vl->machine->config, c, vl->machine->obj.type->name, ops, errp)
+        || !machine_ports(vl, errp)) {
+        return false;
+    }
+    vl->machine->config.enable_cpu_pm = enable_cpu_pm;
+    return ops->build(vl->machine, errp)
+           && (!accel_current()->machine_ready || accel_current()->machine_ready(errp));
+}
+
+/* ---- devices ---- */
+
+/* QEMU adds these on its own; where the type is not built yet, the user is told once, in one line. */
+static void devices_missing_defaults(const Config *c)
+{
+    static const struct {
+        ConfigDefault which;
+        const char *type, *name;
+    } rows[] = {
+        { DEFAULT_PARALLEL, "isa-parallel", "parallel port" },
+        { DEFAULT_FLOPPY, "isa-fdc", "floppy drive" },
+        { DEFAULT_CDROM, "ide-cd", "CD-ROM drive" },
+        { DEFAULT_VGA, "VGA", "graphics card" },
+        { DEFAULT_NET, "e1000", "network card" },
+    };
+    g_autoptr(GString) names = g_string_new(NULL);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        if (c->defaults[rows[i].which] && !type_find(rows[i].type)) {
+            g_string_append_printf(names, "%s%s", names->len ? ", " : "", rows[i].name);
+        }
+    }
+    if (!c->display_given && !c->nodefaults) {
+        g_string_append_printf(names, "%sdisplay window", names->len ? ", " : "");
+    }
+    if (names->len) {
+        warn_report("default devices that this build does not have yet are left out: %s", names->str);
+    }
+}
+
+static bool devices_vga(const Config *c, Error **errp)
+{
+    if (!c->vga || !*c->vga) {
+        return true;
+    }
+    error_location_set(c->vga_use->location);
+    if (!type_find(c->vga)) {
+        error_set(errp, "the graphics card '%s' is not available in this build yet", c->vga);
+        return false;
+    }
+    return device_add_from_props(c->vga, NULL, 0, errp) != NULL;
+}
+
+/* -only-migratable: state that is not described cannot be moved. */
+static bool device_check_migratable(const Config *c, const char *driver, Error **errp)
+{
+    const Type *type = device_type_find(driver);
+
+    if (!c->only_migratable || !type) {
+        return true;
+    }
+    for (; type; type = type->parent ? type_find(type->parent) : NULL) {
+        if (type->vmstate) {
+            return true;
+        }
+    }
+    error_set(errp, "device '%s' cannot be migrated, which -only-migratable asks for", driver);
+    return false;
+}
+
+static bool phase_devices(Vl *vl, Error **errp)
+{
+    const Config *c = vl->config;
+    const MachineOps *ops = type_ops(vl->machine->obj.type);
+
+    for (guint i = 0; i < c->devices->len; i++) {
+        const OptionUse *use = g_ptr_array_index(c->devices, i);
+        const char *driver = keyvals_get(use->kv, "driver", NULL);
+
+        error_location_set(use->location);
+        if (!device_check_migratable(c, driver, errp)
+            || !device_add_from_props(driver, use->kv->pairs, use->kv->n, errp)) {
+            return false;
+        }
+    }
+    if (!devices_vga(c, errp)) {
+        return false;
+    }
+    error_location_set(NULL);
+    devices_missing_defaults(c);
+    global_prop_warn_unused();
+    if (ops->finish && !ops->finish(vl->machine, errp)) {
+        return false;
+    }
+    devices_set_hotplug(true);
+    return true;
+}
+
 /* ---- run ---- */
+
+/* What the signal handler leaves for the main loop; only these words and the bottom half are shared. */
+static struct {
+    BottomHalf *bh;
+    volatile sig_atomic_t sig, pid;
+} signal_note;
+
+static void signal_shutdown(void *opaque)
+{
+    g_autofree char *name = os_process_name_of(signal_note.pid);
+
+    if (signal_note.pid) {
+        error_report("terminating on signal %d from pid %d (%s)", (int)signal_note.sig, (int)signal_note.pid,
+                     name ? name : "<unknown process>");
+    } else {
+        error_report("terminating on signal %d", (int)signal_note.sig);
+    }
+    system_shutdown_request(SHUTDOWN_HOST_SIGNAL);
+}
+
+static void signal_notice(int sig, int pid)
+{
+    signal_note.sig = sig;
+    signal_note.pid = pid;
+    bh_schedule(signal_note.bh);
+}
 
 /* The last steps before the guest runs: everything is open, so rights that are not needed go. */
 static bool run_drop_rights(Vl *vl, Error **errp)
@@ -229,15 +675,41 @@ static bool run_drop_rights(Vl *vl, Error **errp)
     return os_daemonize_done(vl->process, c->log_items && !c->log_file, errp);
 }
 
-static bool phase_run(Vl *vl, Error **errp)
+/* Until the end of the machine; *status is the process's exit status. */
+static bool phase_run(Vl *vl, int *status, Error **errp)
 {
-    error_set(errp, "no machine is available in this build yet");
-    return vl->machine && run_drop_rights(vl, errp);
+    *run_actions() = vl->config->actions;
+    signal_note.bh = bh_new(loop_main(), signal_shutdown, NULL);
+    os_catch_signals(signal_notice);
+    system_reset_now(SHUTDOWN_NONE);
+    if (!run_drop_rights(vl, errp)) {
+        return false;
+    }
+    if (!vl->config->stopped) {
+        vm_start();
+    }
+    *status = main_loop_run();
+    return true;
+}
+
+/* In the reverse order of the start; also after a phase that failed half-way. */
+static void phase_shutdown(Vl *vl)
+{
+    if (vl->machine) {
+        vcpus_join_all();
+    }
+    monitors_fini();
+    chardev_cleanup();
+    if (accel_current() && accel_current()->fini) {
+        accel_current()->fini();
+    }
 }
 
 /* All phases; the exit status. */
 static int vl_phases(Vl *vl, int argc, char **argv, Error **errp)
 {
+    int status = 0;
+
     if (!phase_parse(vl, argc, argv, errp)) {
         return 1;
     }
@@ -250,7 +722,12 @@ static int vl_phases(Vl *vl, int argc, char **argv, Error **errp)
     if (vl->parent_status >= 0) {
         return vl->parent_status;
     }
-    return phase_run(vl, errp) ? 0 : 1;
+    machine_lock();
+    if (!phase_accel(vl, errp) || !phase_machine(vl, errp) || !phase_devices(vl, errp)
+        || !phase_run(vl, &status, errp)) {
+        status = 1;
+    }
+    return status;
 }
 
 int vl_main(int argc, char **argv)
@@ -267,6 +744,7 @@ int vl_main(int argc, char **argv)
     if (err) {
         error_report_err(err);
     }
+    phase_shutdown(&vl);
     os_fini(vl.process);
     config_free(vl.config);
     return status;

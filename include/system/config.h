@@ -60,7 +60,7 @@ struct Config {
     const char *log_items, *log_file;
     const OptionUse *log_use, *log_file_use;
     GPtrArray *traces, *add_fds;            /* of OptionUse */
-    GPtrArray *data_dirs;                   /* of char */
+    GPtrArray *data_dirs;                   /* of char, ended by NULL */
     int escape;                             /* ASCII; 1 is Ctrl-A */
 
     /* accelerator, machine, CPUs, memory */

@@ -44,7 +44,16 @@ typedef struct MachineConfig {                  /* strings are borrowed for the 
     int n_smbios;
     const PropPair **smbios;                    /* each -smbios likewise */
     bool enable_cpu_pm;
+    const char *const *data_dirs;               /* -L, ended by NULL: where firmware is looked for first */
 } MachineConfig;
+
+/*
+ * The path of a data file (firmware, option ROM): as given when it exists, else in data_dirs, else where
+ * Debian's packages put such files. NULL: nowhere. Caller frees.
+ */
+char *machine_data_file(const MachineConfig *config, const char *name);
+/* The folders searched after -L; ended by NULL. */
+const char *const *machine_data_dirs_builtin(void);
 
 typedef struct Machine {
     Object obj;

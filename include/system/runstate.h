@@ -71,6 +71,9 @@ typedef void RunEventSink(const char *event, const char *json_data);
 void run_event_sink_set(RunEventSink *sink);
 void run_event_emit(const char *event, const char *json_data);   /* any thread: delivered from the main loop */
 
+/* Delivers what is queued now; main loop thread. */
+void run_events_flush(void);
+
 /* Runs until shutdown; returns the exit status. Main thread. */
 int main_loop_run(void);
 

@@ -188,6 +188,7 @@ START_TEST(default_ports)
         { "-serial stdio", "stdio", "-" },
         { "-nodefaults -serial none", "none", "-" },
         { "-machine none -nographic", "-", "-" },
+        { "-S -nodefaults -nographic -machine none,accel=kvm:tcg -qmp null -daemonize", "-", "null" },
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
