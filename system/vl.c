@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "accel/accel.h"
+#include "accel/qtest.h"
 #include "chardev/char.h"
 #include "monitor/monitor.h"
 #include "system/config.h"
@@ -17,6 +18,7 @@
 #include "system/os.h"
 #include "system/sandbox.h"
 #include "system/system.h"
+#include "target/i386/cpuid.h"
 #include "util/fdset.h"
 #include "util/log.h"
 
@@ -64,81 +66,19 @@ bool realtime_init(Error **errp)
     return true;
 }
 
-static void help_keys(const OptionRow *row)
-{
-    printf("keys of -%s:\n", row->name);
-    for (const KeyRow *key = row->keys; key->name; key++) {
-        static const char *const kinds[] = {
-            "text", "on|off", "number", "number", "size", NULL
-        };
-
-        printf("  %s=<%s>\n", key->name, key->words ? key->words : kinds[key->type]);
-    }
-}
-
-static void help_data_dirs(const Config *c)
-{
-    const char *const *dirs = machine_data_dirs_builtin();
-
-    for (guint i = 0; i + 2 < c->data_dirs->len; i++) {     /* the last one is "help" itself */
-        puts(g_ptr_array_index(c->data_dirs, i));
-    }
-    for (; *dirs; dirs++) {
-        puts(*dirs);
-    }
-}
-
-/* "-device help" or "-device NAME,help". */
-static int help_of(bool (*print)(const char *name), const OptionUse *use, const char *key)
-{
-    const char *name = keyvals_get(use->kv, key, NULL);
-
-    if (print(name)) {
-        return 0;
-    }
-    error_location_set(use->location);
-    error_report("there is no '%s'", name);
-    return 1;
-}
-
 /* Answers a request for help; nothing else has been started. */
 static int phase_help(Vl *vl)
 {
-    const Config *c = vl->config;
-
-    switch (c->help) {
-    case HELP_USAGE:
-        options_print_help(vl->program);
-        break;
-    case HELP_VERSION:
-        options_print_version();
-        break;
-    case HELP_KEYS:
-        help_keys(c->help_use->row);
-        break;
-    case HELP_LOG:
-        log_configure("help", NULL);
-        break;
-    case HELP_DATA_DIR:
-        help_data_dirs(c);
-        break;
-    case HELP_MACHINE:
-        machine_print_help();
-        break;
-    case HELP_ACCEL:
-        accel_print_help();
-        break;
+    switch (vl->config->help) {
     case HELP_CHARDEV:
         chardev_print_help();
-        break;
-    case HELP_DEVICE:
-        return help_of(device_print_help, c->help_use, "driver");
-    case HELP_OBJECT:
-        return help_of(object_print_help, c->help_use, "qom-type");
+        return 0;
+    case HELP_CPU:
+        x86_model_print_help();
+        return 0;
     default:
-        break;
+        return config_print_help(vl->config, vl->program);
     }
-    return 0;
 }
 
 /* ---- parse ---- */
@@ -590,6 +530,16 @@ static bool device_check_migratable(const Config *c, const char *driver, Error *
     return false;
 }
 
+/* The test that drives the machine in place of a CPU. */
+static bool devices_qtest(const Config *c, Error **errp)
+{
+    if (!c->qtest) {
+        return true;
+    }
+    error_location_set(c->qtest_use->location);
+    return qtest_server_start(c->qtest, c->qtest_log, errp);
+}
+
 static bool phase_devices(Vl *vl, Error **errp)
 {
     const Config *c = vl->config;
@@ -615,6 +565,10 @@ static bool phase_devices(Vl *vl, Error **errp)
         return false;
     }
     devices_set_hotplug(true);
+    if (!devices_qtest(c, errp)) {
+        return false;
+    }
+    error_location_set(NULL);
     return true;
 }
 

@@ -18,7 +18,6 @@
 typedef enum ConfigHelp {
     HELP_NONE, HELP_USAGE, HELP_VERSION, HELP_MACHINE, HELP_MACHINE_PROPS, HELP_CPU, HELP_ACCEL,
     HELP_DEVICE, HELP_OBJECT, HELP_CHARDEV, HELP_LOG, HELP_TRACE, HELP_DATA_DIR, HELP_KEYS,
-    HELP_WORDS,
 } ConfigHelp;
 
 typedef enum SandboxPolicy { SANDBOX_ALLOW, SANDBOX_DENY, SANDBOX_CHILDREN } SandboxPolicy;
@@ -106,6 +105,8 @@ void config_free(Config *c);
 /* Both passes over argv, then the rules that concern several options. */
 bool config_parse(Config *c, int argc, char **argv, Error **errp);
 
+/* Answers c->help on stdout; the exit status. (HELP_CPU and HELP_CHARDEV are the caller's.) */
+int config_print_help(const Config *c, const char *program);
 /*
  * A whole topology from the keys of -smp (c->smp) by the rules of x86 boards; the machine's name
  * and its limit on CPUs are for the message.
