@@ -30,6 +30,7 @@ QmpSession *qmp_session_new(Monitor *mon, bool pretty)
     s->mon = mon;
     s->pretty = pretty;
     s->tok = json_tokener_new_ex(COMMAND_DEPTH);
+    json_tokener_set_flags(s->tok, JSON_TOKENER_STRICT | JSON_TOKENER_ALLOW_TRAILING_CHARS);
     return s;
 }
 

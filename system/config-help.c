@@ -8,6 +8,7 @@
 #include "accel/accel.h"
 #include "system/config-internal.h"
 #include "util/log.h"
+#include "util/trace.h"
 
 static void help_keys(const OptionRow *row)
 {
@@ -94,7 +95,8 @@ int config_print_help(const Config *c, const char *program)
     case HELP_OBJECT:
         return help_types(object_print_help, c->help_use, "qom-type");
     case HELP_TRACE:
-        return help_fail(c->help_use, "trace event in this build", "help");
+        trace_print_help();
+        break;
     default:
         options_print_help(program);
         break;

@@ -76,7 +76,7 @@ static bool config_apply(Config *c, OptionUse *use, Error **errp)
         return false;
     }
     if (use->kv && use->kv->help && use->row->keys) {
-        config_ask_help(c, HELP_KEYS, use);
+        config_ask_help(c, use->row->set == config_trace ? HELP_TRACE : HELP_KEYS, use);
         return true;
     }
     return use->row->set(c, use, errp);
@@ -300,9 +300,6 @@ bool config_log_file(Config *c, const OptionUse *use, Error **errp)
 
 bool config_trace(Config *c, const OptionUse *use, Error **errp)
 {
-    if (use->kv->help) {
-        config_ask_help(c, HELP_TRACE, use);
-    }
     g_ptr_array_add(c->traces, (OptionUse *)use);
     return true;
 }

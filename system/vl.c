@@ -13,6 +13,7 @@
 #include "accel/qtest.h"
 #include "chardev/char.h"
 #include "monitor/monitor.h"
+#include "system/cpus.h"
 #include "system/config.h"
 #include "system/machine-config.h"
 #include "system/os.h"
@@ -21,6 +22,7 @@
 #include "target/i386/cpuid.h"
 #include "util/fdset.h"
 #include "util/log.h"
+#include "util/trace.h"
 
 /* What the phases hand on. */
 typedef struct Vl {
@@ -123,6 +125,28 @@ static bool host_log(const Config *c, Error **errp)
     return true;
 }
 
+/* -trace: patterns from the word and from a file, and where the lines go. */
+static bool host_trace(const Config *c, Error **errp)
+{
+    for (guint i = 0; i < c->traces->len; i++) {
+        const OptionUse *use = g_ptr_array_index(c->traces, i);
+        const char *events = keyvals_get(use->kv, "events", NULL);
+        const char *file = keyvals_get(use->kv, "file", NULL);
+
+        error_location_set(use->location);
+        for (int k = 0; k < use->kv->n; k++) {
+            if (!strcmp(use->kv->pairs[k].key, "enable")) {
+                trace_enable_reported(use->kv->pairs[k].value);
+            }
+        }
+        if ((events && !trace_load_patterns(events, errp)) || (file && !trace_set_file(file, errp))) {
+            return false;
+        }
+    }
+    error_location_set(NULL);
+    return true;
+}
+
 static bool host_add_fds(const Config *c, Error **errp)
 {
     for (guint i = 0; i < c->add_fds->len; i++) {
@@ -161,7 +185,7 @@ static bool phase_host(Vl *vl, Error **errp)
 {
     const Config *c = vl->config;
 
-    if (!host_add_fds(c, errp) || !host_log(c, errp)) {
+    if (!host_add_fds(c, errp) || !host_log(c, errp) || !host_trace(c, errp)) {
         return false;
     }
     if (c->daemonize) {
@@ -629,12 +653,28 @@ static bool run_drop_rights(Vl *vl, Error **errp)
     return os_daemonize_done(vl->process, c->log_items && !c->log_file, errp);
 }
 
+/* Their threads wait until the machine runs. */
+static bool run_start_vcpus(Error **errp)
+{
+    VCpu *cpu;
+
+    VCPU_FOREACH(cpu) {
+        if (!vcpu_start(cpu, errp)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Until the end of the machine; *status is the process's exit status. */
 static bool phase_run(Vl *vl, int *status, Error **errp)
 {
     *run_actions() = vl->config->actions;
     signal_note.bh = bh_new(loop_main(), signal_shutdown, NULL);
     os_catch_signals(signal_notice);
+    if (!run_start_vcpus(errp)) {
+        return false;
+    }
     system_reset_now(SHUTDOWN_NONE);
     if (!run_drop_rights(vl, errp)) {
         return false;
