@@ -3,7 +3,8 @@
  * Unpacking compressed kernel payloads with the host's libraries, which are loaded when one is needed: a start without
  * -kernel pays nothing. Each method is a row: magic, name, library, function.
  *
- * Contract in include/hw/i386/kernel.h. Input is untrusted: every result is bounded by max. Test: tests/unit/test-unpack.c.
+ * Contract in include/hw/i386/kernel.h. Input is untrusted: every result is bounded by max. Test:
+ * tests/unit/test-unpack.c.
  */
 #include <bzlib.h>
 #include <gmodule.h>

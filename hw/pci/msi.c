@@ -3,7 +3,8 @@
  * Message signalled interrupts (PCI Local Bus 3.0, 6.8.1): the capability in config space and its messages.
  *
  * Layout after the message control word: address low, high, data, and with masking the mask and pending words.
- * A message of a function without bus mastering is not sent; that of a masked vector stays pending and goes out when the
+ * A message of a function without bus mastering is not sent; that of a masked vector stays pending and goes out when
+ * the
  * mask is lifted. Machine lock. Test: tests/unit/test-pci.c.
  */
 #include "hw/pci/pci.h"

@@ -55,6 +55,13 @@ char *machine_data_file(const MachineConfig *config, const char *name);
 /* The folders searched after -L; ended by NULL. */
 const char *const *machine_data_dirs_builtin(void);
 
+/* Interrupt chips that the accelerator brings itself; filled before the board is built. */
+typedef struct AccelChips {
+    bool pic_and_ioapic;                        /* then interrupt lines (GSI numbers) go to gsi_set */
+    bool pit;
+    void (*gsi_set)(int gsi, int level);
+} AccelChips;
+
 typedef struct Machine {
     Object obj;
     MachineConfig config;
@@ -62,6 +69,7 @@ typedef struct Machine {
     char *kernel_irqchip;                       /* "on", "off", "split" or NULL */
     OnOffAuto smm, acpi, vmport;
     bool usb, graphics, dump_guest_core, mem_merge, hpet_on, pit_on, pic_on;
+    AccelChips accel_chips;
     /* built */
     MemoryRegion system_memory, system_io;
     AddressSpace as_memory, as_io;

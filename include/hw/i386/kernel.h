@@ -4,7 +4,8 @@
  *
  * kernel_open() maps the file (privately, so a later change of the file does no harm), recognises it, and unpacks a
  * bzImage's payload; kernel_load() copies its segments to guest memory, again at each reset.
- * Formats: Linux/x86 bzImage, boot protocol 2.08 and newer with the 64-bit entry (Documentation/arch/x86/boot.rst); ELF64 and ELF32
+ * Formats: Linux/x86 bzImage, boot protocol 2.08 and newer with the 64-bit entry (Documentation/arch/x86/boot.rst);
+ * ELF64 and ELF32
  * executables, with a PVH entry note (XEN_ELFNOTE_PHYS32_ENTRY) where there is one. Main thread.
  * Test: tests/unit/test-kernel-image.c, tests/fuzz/fuzz-kernel.c.
  */

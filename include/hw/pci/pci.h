@@ -181,7 +181,8 @@ bool pci_has_option_rom(PCIBus *root);
 
 /*
  * What firmware does before an operating system runs, for direct boot: gives each BAR an address (ports from io_base,
- * memory in [mem_base, mem_end) below 4 GiB, 64-bit BARs that do not fit there from high_base), switches decoding on, sets interrupt lines by line_of, and calls firmware_init hooks. A BAR that fits nowhere stays off.
+ * memory in [mem_base, mem_end) below 4 GiB, 64-bit BARs that do not fit there from high_base), switches decoding
+ * on, sets interrupt lines by line_of, and calls firmware_init hooks. A BAR that fits nowhere stays off.
  */
 typedef struct PCIWindows {
     uint32_t io_base;

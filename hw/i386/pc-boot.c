@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How a PC starts: firmware, or a kernel without it; and what either finds in CMOS and fw_cfg.
+ *
+ * With -kernel, no -bios and no option ROM, no firmware runs: at each reset, after the devices' resets, this file does
+ * firmware's part (PCI resources, interrupt routing, MTRRs, tables in memory) and enters the kernel. Main thread.
+ * Tests: tests/unit/test-pc.c, tests/boot/.
+ */
+#include <string.h>
+
+#include "hw/i386/acpi-build.h"
+#include "hw/i386/chipset.h"
+#include "hw/i386/smbios.h"
+#include "system/runstate.h"
+#include "util/units.h"
+
+#define IO_BASE 0xc000                  /* first port for BARs, as firmware has it */
+#define MMIO_END 0xfec00000u            /* end of the hole for BARs below 4 GiB */
+#define LOW_TOP 0x9fc00                 /* the last KiB of base memory is the EBDA's */
+#define RSDP_ADDR 0xf0000
+#define SMBIOS_ANCHOR 0xf0040
+#define SMBIOS_TABLE 0xf0080
+#define SEGMENT_END 0x100000
+#define TABLES_ALIGN (64 * KiB)
+enum { MTRR_FIXED = 11, MTRR_A0000 = 2 };   /* fixed ranges: 0, 80000h, a0000h, then c0000h in eight steps */
+enum { MTRR_WRITE_BACK = 6, MTRR_FIXED_ENABLE = 1 << 10, MTRR_ENABLE = 1 << 11, MTRR_VALID = 1 << 11 };
+
+/* ---- CMOS ---- */
+
+static void cmos_set16(Rtc *rtc, unsigned low, uint64_t v, uint64_t max)
+{
+    v = MIN_OF(v, max);
+    rtc_cmos_set(rtc, low, v);
+    rtc_cmos_set(rtc, low + 1, v >> 8);
+}
+
+static void cmos_memory(PcMachine *pc)
+{
+    Rtc *rtc = pc->rtc;
+    uint64_t above_1m = pc->below_4g > MiB ? pc->below_4g - MiB : 0;
+    uint64_t above_16m = pc->below_4g > 16 * MiB ? pc->below_4g - 16 * MiB : 0;
+    uint64_t high = pc->above_4g / (64 * KiB);
+
+    cmos_set16(rtc, 0x15, MIN_OF(pc->below_4g / KiB, 640), 640);
+    cmos_set16(rtc, 0x17, above_1m / KiB, 63 * KiB);
+    cmos_set16(rtc, 0x30, above_1m / KiB, 63 * KiB);
+    cmos_set16(rtc, 0x34, above_16m / (64 * KiB), 0xffff);
+    for (int i = 0; i < 3; i++) {
+        rtc_cmos_set(rtc, 0x5b + i, high >> 8 * i);
+    }
+}
+
+/* -boot's letters as the nibbles that firmware reads: a floppy, c disk, d CD-ROM, n network. */
+static unsigned cmos_boot_code(char letter)
+{
+    switch (letter) {
+    case 'a': case 'b': return 1;
+    case 'c': return 2;
+    case 'd': return 3;
+    case 'n': return 4;
+    default: return 0;
+    }
+}
+
+void pc_cmos_init(PcMachine *pc)
+{
+    const char *order = pc->parent.config.boot_once ? pc->parent.config.boot_once : pc->parent.config.boot_order;
+    unsigned code[3] = { 0 };
+
+    order = order ? order : "cad";
+    for (int i = 0; i < 3 && order[i]; i++) {
+        code[i] = cmos_boot_code(order[i]);
+    }
+    cmos_memory(pc);
+    rtc_cmos_set(pc->rtc, 0x5f, pc->n_cpus - 1);
+    rtc_cmos_set(pc->rtc, 0x3d, code[1] << 4 | code[0]);
+    rtc_cmos_set(pc->rtc, 0x38, code[2] << 4 | !pc->parent.config.boot_strict);
+    rtc_cmos_set(pc->rtc, 0x14, 0x06);          /* coprocessor, pointing device */
+}
+
+/* ---- memory map ---- */
+
+static void e820_build(const PcMachine *pc, DirectBoot *b)
+{
+    b->n_e820 = 0;
+    e820_add(b, 0, MIN_OF(pc->below_4g, LOW_TOP), E820_RAM);
+    e820_add(b, LOW_TOP, 0xa0000 - LOW_TOP, E820_RESERVED);
+    e820_add(b, 0xf0000, SEGMENT_END - 0xf0000, E820_RESERVED);
+    e820_add(b, MiB, pc->tables_addr - MiB, E820_RAM);
+    e820_add(b, pc->tables_addr, pc->below_4g - pc->tables_addr, E820_ACPI);
+    if (pc->kind->pcie) {
+        e820_add(b, PC_ECAM_BASE, PC_ECAM_SIZE, E820_RESERVED);
+        e820_add(b, PC_RCBA_BASE, 0x4000, E820_RESERVED);
+    }
+    e820_add(b, 0xfeffc000, 0x4000, E820_RESERVED);
+    e820_add(b, 0xfffc0000, 0x40000, E820_RESERVED);
+    e820_add(b, 4 * GiB, pc->above_4g, E820_RAM);
+}
+
+static void put_e820(GByteArray *out, uint64_t addr, uint64_t size, uint32_t type)
+{
+    uint8_t e[20];
+
+    for (int i = 0; i < 8; i++) {
+        e[i] = addr >> 8 * i;
+        e[8 + i] = size >> 8 * i;
+    }
+    for (int i = 0; i < 4; i++) {
+        e[16 + i] = type >> 8 * i;
+    }
+    g_byte_array_append(out, e, sizeof(e));
+}
+
+/* What firmware cannot find out by itself: where RAM is. */
+static bool fw_cfg_e820(PcMachine *pc, Error **errp)
+{
+    g_autoptr(GByteArray) table = g_byte_array_new();
+
+    put_e820(table, 0xfeffc000, 0x4000, E820_RESERVED);
+    put_e820(table, 0, pc->below_4g, E820_RAM);
+    if (pc->above_4g) {
+        put_e820(table, 4 * GiB, pc->above_4g, E820_RAM);
+    }
+    return fw_cfg_add_file(pc->fw_cfg, "etc/e820", table->data, table->len, errp);
+}
+
+/* ---- fw_cfg ---- */
+
+static bool fw_cfg_basics(PcMachine *pc, Error **errp)
+{
+    const MachineConfig *c = &pc->parent.config;
+    FwCfg *fw = pc->fw_cfg;
+    uint32_t max_apic_id = 0;
+
+    for (unsigned i = 0; i < pc->n_cpus; i++) {
+        max_apic_id = MAX_OF(max_apic_id, pc->cpus[i]->apic_id);
+    }
+    fw_cfg_add_u64(fw, FW_CFG_RAM_SIZE, c->ram_size);
+    fw_cfg_add_u16(fw, FW_CFG_NB_CPUS, pc->n_cpus);
+    fw_cfg_add_u16(fw, FW_CFG_MAX_CPUS, max_apic_id + 1);
+    fw_cfg_add_u16(fw, FW_CFG_NOGRAPHIC, !pc->parent.graphics);
+    fw_cfg_add_u16(fw, FW_CFG_BOOT_MENU, c->boot_menu);
+    fw_cfg_add_bytes(fw, FW_CFG_UUID, c->uuid_bytes, sizeof(c->uuid_bytes));
+    fw_cfg_add_u32(fw, FW_CFG_IRQ0_OVERRIDE, 1);
+    return fw_cfg_e820(pc, errp);
+}
+
+/* ---- direct boot ---- */
+
+static uint8_t boot_line_of(void *opaque, PCIDevice *d, int pin)
+{
+    PcMachine *pc = opaque;
+
+    return pc->kind->irq_line_of(pc, d, pin);
+}
+
+static void boot_pci(PcMachine *pc)
+{
+    PCIWindows w = {
+        .io_base = IO_BASE, .mem_end = MMIO_END, .high_base = ALIGN_UP(4 * GiB + pc->above_4g, GiB),
+        .mem_base = pc->kind->pci_hole_start ? pc->kind->pci_hole_start : ALIGN_UP(pc->below_4g, 256 * MiB),
+        .line_of = boot_line_of, .opaque = pc,
+    };
+
+    pci_assign_resources(pc->host->bus, &w);
+}
+
+/* First address of what is uncached below 4 GiB: a range of which the size is a power of two, above all RAM there. */
+static uint64_t boot_uncached_start(const PcMachine *pc)
+{
+    static const uint64_t starts[] = { 0x80000000, 0xc0000000 };
+
+    for (size_t i = pc->kind->pcie ? 0 : 1; i < G_N_ELEMENTS(starts); i++) {
+        if (pc->below_4g <= starts[i]) {
+            return starts[i];
+        }
+    }
+    return 0xe0000000;
+}
+
+/* Memory types as firmware leaves them: write-back, but for VGA, option ROM space and the hole below 4 GiB. */
+static void boot_mtrrs(PcMachine *pc)
+{
+    uint64_t start = boot_uncached_start(pc);
+
+    for (unsigned i = 0; i < pc->n_cpus; i++) {
+        X86State *st = pc->cpus[i]->st;
+        uint64_t all = 1ull << pc->cpus[i]->phys_bits;
+
+        for (int n = 0; n < MTRR_FIXED; n++) {
+            st->mtrr_fixed[n] = n < MTRR_A0000 ? 0x0606060606060606ull : n == MTRR_A0000 ? 0 : 0x0505050505050505ull;
+        }
+        memset(st->mtrr_phys, 0, sizeof(st->mtrr_phys));
+        st->mtrr_phys[0] = start;
+        st->mtrr_phys[1] = (all - (4 * GiB - start)) | MTRR_VALID;
+        st->mtrr_def = MTRR_ENABLE | MTRR_FIXED_ENABLE | MTRR_WRITE_BACK;
+    }
+}
+
+static void boot_tables(PcMachine *pc)
+{
+    AddressSpace *as = &pc->parent.as_memory;
+
+    if (pc->acpi) {
+        acpi_write_tables(pc->acpi, as, pc->tables_addr, RSDP_ADDR);
+    }
+    smbios_write_tables(pc->smbios, as, SMBIOS_ANCHOR, SMBIOS_TABLE, SEGMENT_END - SMBIOS_TABLE);
+}
+
+static void boot_reset(void *opaque)
+{
+    PcMachine *pc = opaque;
+
+    boot_pci(pc);
+    boot_mtrrs(pc);
+    boot_tables(pc);
+    e820_build(pc, pc->boot);
+    pc->boot->rsdp = pc->acpi ? RSDP_ADDR : 0;
+    directboot_run(pc->boot, &pc->parent.as_memory, pc->cpus[0]);
+}
+
+static bool boot_direct_prepare(PcMachine *pc, Error **errp)
+{
+    const MachineConfig *c = &pc->parent.config;
+    uint64_t tables = pc->acpi ? ALIGN_UP(acpi_tables_size(pc->acpi), TABLES_ALIGN) : 0;
+
+    if (pc->below_4g < 2 * MiB + tables) {
+        error_set(errp, "kernel '%s' does not fit into %" G_GUINT64_FORMAT " bytes of memory", c->kernel, c->ram_size);
+        return false;
+    }
+    pc->tables_addr = ALIGN_DOWN(pc->below_4g - tables, TABLES_ALIGN);
+    if (!tables) {
+        pc->tables_addr = pc->below_4g;
+    }
+    pc->boot = directboot_prepare(c->kernel, c->initrd, c->append, pc->tables_addr, errp);
+    if (!pc->boot) {
+        return false;
+    }
+    reset_hook_add(boot_reset, pc);
+    return true;
+}
+
+bool pc_boot_finish(PcMachine *pc, Error **errp)
+{
+    const MachineConfig *c = &pc->parent.config;
+
+    if (!fw_cfg_basics(pc, errp)) {
+        return false;
+    }
+    if (!c->kernel && (c->initrd || c->append)) {
+        error_set(errp, "%s only allowed with -kernel option", c->initrd ? "-initrd" : "-append");
+        return false;
+    }
+    if (c->kernel && (c->bios || pci_has_option_rom(pc->host->bus))) {
+        error_set(errp, "-kernel '%s' together with %s needs a boot ROM that is not available yet", c->kernel,
+                  c->bios ? "-bios" : "a device's option ROM");
+        return false;
+    }
+    return c->kernel ? boot_direct_prepare(pc, errp) : pc_bios_init(pc, errp);
+}

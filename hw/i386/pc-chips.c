@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What sits on a PC board besides CPUs, memory and PCI: interrupt controllers, timers, clock, keyboard controller,
+ * ports;
+ * and the wires between them.
+ *
+ * Global system interrupts (GSI) 0..15 are ISA requests, at the 8259s and at I/O APIC pins of the same number but
+ * for the
+ * PIT's, which is at pin 2; 16..23 are PCI's at the I/O APIC. A GSI is up while any of its sources holds it up.
+ * With the accelerator's own chips all GSIs go there. Machine lock. Test: tests/unit/test-pc.c.
+ */
+#include "hw/i386/pc.h"
+
+#include <string.h>
+
+#include "hw/char/serial.h"
+#include "hw/i386/chipset.h"
+#include "target/i386/apic.h"
+
+#define PIT_IOAPIC_PIN 2
+#define FERR_IRQ 13
+#define DEBUGCON_PORT 0xe9
+
+/* ---- interrupt lines ---- */
+
+static void pc_gsi_output(PcMachine *pc, unsigned gsi, int level)
+{
+    const AccelChips *accel = &pc->parent.accel_chips;
+
+    if (accel->pic_and_ioapic) {
+        accel->gsi_set(gsi, level);
+        return;
+    }
+    if (gsi < ISA_IRQS && pc->pic.master) {
+        irq_set(&pc->pic.pins[gsi], level);
+    }
+    if (pc->ioapic) {
+        irq_set(&pc->ioapic->pins[gsi ? gsi : PIT_IOAPIC_PIN], level);
+    }
+}
+
+static uint32_t pc_gsi_levels(const PcMachine *pc)
+{
+    uint32_t all = 0;
+
+    for (int s = 0; s < GSI_SOURCES; s++) {
+        all |= pc->gsi_level[s];
+    }
+    return all;
+}
+
+static void pc_gsi_set(void *opaque, int n, int level)
+{
+    PcMachine *pc = opaque;
+    unsigned source = n / PC_GSIS, gsi = n % PC_GSIS;
+    uint32_t bit = 1u << gsi, before = pc_gsi_levels(pc);
+
+    pc->gsi_level[source] = (pc->gsi_level[source] & ~bit) | (level ? bit : 0);
+    if ((before ^ pc_gsi_levels(pc)) & bit) {
+        pc_gsi_output(pc, gsi, !!level);
+    }
+}
+
+void pc_gsi_init(PcMachine *pc)
+{
+    for (int s = 0; s < GSI_SOURCES; s++) {
+        for (int n = 0; n < PC_GSIS; n++) {
+            pc->gsi[s][n] = (IrqLine) { .handler = pc_gsi_set, .opaque = pc, .n = s * PC_GSIS + n };
+        }
+    }
+}
+
+Irq pc_gsi(PcMachine *pc, GsiSource source, unsigned gsi)
+{
+    return gsi < PC_GSIS ? &pc->gsi[source][gsi] : NULL;
+}
+
+IsaBus *pc_isa_bus_new(PcMachine *pc, Device *owner)
+{
+    IsaBus *isa = isa_bus_new(owner, "isa.0", &pc->parent.system_memory, &pc->parent.system_io);
+
+    for (unsigned irq = 0; irq < ISA_IRQS; irq++) {
+        isa_bus_connect(isa, irq, pc_gsi(pc, GSI_ISA, irq));
+    }
+    return isa;
+}
+
+static void pic_intr_set(void *opaque, int n, int level)
+{
+    apic_set_pic_level(level);
+}
+
+static void ferr_set(void *opaque, bool level)
+{
+    irq_set(pc_gsi(opaque, GSI_FERR, FERR_IRQ), level);
+}
+
+static void ferr_clear(void *opaque, int n, int level)
+{
+    if (level) {
+        irq_lower(pc_gsi(opaque, GSI_FERR, FERR_IRQ));
+    }
+}
+
+/* ---- chips ---- */
+
+static bool pc_interrupt_chips(PcMachine *pc, Error **errp)
+{
+    Machine *m = &pc->parent;
+
+    if (m->accel_chips.pic_and_ioapic) {
+        return true;
+    }
+    irq_init_array(&pc->pic_intr, 1, pic_intr_set, pc);
+    if (!i8259_pair_init(&pc->pic, pc->isa, &pc->pic_intr, errp)) {
+        return false;
+    }
+    for (unsigned i = 0; i < pc->n_cpus; i++) {
+        pc->cpus[i]->pic_ack = i8259_ack;
+        pc->cpus[i]->pic_opaque = &pc->pic;
+    }
+    pc->ioapic = (IoApic *)device_new("ioapic");
+    if (!device_plug(&pc->ioapic->parent, NULL, errp)) {
+        return false;
+    }
+    memory_region_add(&m->system_memory, PC_IOAPIC_BASE, &pc->ioapic->mmio, 1);
+    apic_eoi_hook_add(ioapic_eoi, pc->ioapic);
+    return true;
+}
+
+static bool pc_hpet_create(PcMachine *pc, Error **errp)
+{
+    Hpet *hpet;
+
+    if (!pc->parent.hpet_on) {
+        return true;
+    }
+    hpet = (Hpet *)device_new("hpet");
+    hpet->intcap = pc->kind->hpet_intcap;
+    for (unsigned n = 0; n < PC_GSIS; n++) {
+        hpet->irq[n] = pc_gsi(pc, GSI_HPET, n);
+    }
+    hpet->pit_enable = pc->pit ? &pc->pit->irq_enable_in : NULL;
+    pc->hpet = hpet;
+    if (!device_plug(&hpet->parent, NULL, errp)) {
+        return false;
+    }
+    memory_region_add(&pc->parent.system_memory, PC_HPET_BASE, &hpet->mmio, 1);
+    return true;
+}
+
+static bool pc_timers_create(PcMachine *pc, Error **errp)
+{
+    Device *speaker;
+
+    if (pc->parent.pit_on && !pc->parent.accel_chips.pit) {
+        pc->pit = (Pit *)isa_create(pc->isa, "isa-pit", errp);
+        if (!pc->pit) {
+            return false;
+        }
+        speaker = device_new("isa-pcspk");
+        if (!object_prop_set_link(&speaker->obj, "pit", &pc->pit->parent.dev.obj, errp) ||
+            !device_plug(speaker, &pc->isa->bus, errp)) {
+            return false;
+        }
+    }
+    if (!pc_hpet_create(pc, errp)) {
+        return false;
+    }
+    pc->rtc = (Rtc *)device_new("mc146818rtc");
+    pc->rtc->irq_override = pc->hpet ? &pc->hpet->rtc_in : NULL;
+    return device_plug(&pc->rtc->parent.dev, &pc->isa->bus, errp);
+}
+
+static bool pc_port_chips(PcMachine *pc, Error **errp)
+{
+    PcPorts *ports;
+
+    if (pc->i8042_enabled && !isa_create(pc->isa, "i8042", errp)) {
+        return false;
+    }
+    ports = (PcPorts *)isa_create(pc->isa, "pc-ports", errp);
+    if (!ports || !isa_create(pc->isa, "port92", errp)) {
+        return false;
+    }
+    irq_init_array(&pc->ferr_clear, 1, ferr_clear, pc);
+    ports->ferr_clear = &pc->ferr_clear;
+    for (unsigned i = 0; i < pc->n_cpus; i++) {
+        pc->cpus[i]->ferr = ferr_set;
+        pc->cpus[i]->ferr_opaque = pc;
+    }
+    return true;
+}
+
+bool pc_chips_create(PcMachine *pc, Error **errp)
+{
+    return pc_interrupt_chips(pc, errp) && pc_timers_create(pc, errp) && pc_port_chips(pc, errp);
+}
+
+/* ---- what the command line hangs on the ISA bus ---- */
+
+static bool pc_serial_create(PcMachine *pc, int index, const char *chardev, Error **errp)
+{
+    Device *dev = device_new("isa-serial");
+
+    return object_prop_set_uint(&dev->obj, "index", index, errp) &&
+           object_prop_set(&dev->obj, "chardev", chardev, errp) && device_plug(dev, &pc->isa->bus, errp);
+}
+
+bool pc_ports_create(PcMachine *pc, Error **errp)
+{
+    const MachineConfig *c = &pc->parent.config;
+    Device *debugcon;
+
+    for (int i = 0; i < c->n_serial; i++) {
+        if (i >= 4 && c->chardev_serial[i]) {
+            error_set(errp, "this machine has 4 serial ports, and -serial number %d is one too many", i + 1);
+            return false;
+        }
+        if (c->chardev_serial[i] && !pc_serial_create(pc, i, c->chardev_serial[i], errp)) {
+            return false;
+        }
+    }
+    if (!c->debugcon) {
+        return true;
+    }
+    debugcon = device_new("isa-debugcon");
+    return object_prop_set_uint(&debugcon->obj, "iobase", DEBUGCON_PORT, errp) &&
+           object_prop_set(&debugcon->obj, "chardev", c->debugcon, errp) && device_plug(debugcon, &pc->isa->bus, errp);
+}

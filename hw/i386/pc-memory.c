@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The PC boards' memory map: RAM below and above 4 GiB, the PCI side below it, firmware at its top.
+ *
+ *   0 .. below_4g            RAM; a0000h..fffffh shows what the host bridge's attribute map says
+ *   below_4g .. 4 GiB        PCI holes, I/O APIC, HPET, local APIC, BIOS (ends at 4 GiB; its last 128 KiB also below
+ * 1 MiB)
+ *   4 GiB ..                 the rest of RAM, then 64-bit BARs
+ *
+ * Main thread. Test: tests/unit/test-pc.c.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "hw/i386/pc.h"
+#include "util/units.h"
+
+#define DEFAULT_BIOS "bios-256k.bin"
+#define BIOS_SIZE_MAX (16 * MiB)
+
+/* How much RAM shows below 4 GiB. A size that does not leave large pages whole is only worth it for small guests. */
+static bool pc_split_ram(PcMachine *pc, Error **errp)
+{
+    uint64_t ram = pc->parent.config.ram_size, low = pc->kind->small_max;
+
+    if (ram >= low) {
+        low = pc->kind->split;
+    }
+    if (pc->max_ram_below_4g) {
+        if (pc->max_ram_below_4g > low) {
+            low = MIN_OF(pc->max_ram_below_4g, pc->kind->small_max);
+        } else {
+            low = pc->max_ram_below_4g;
+        }
+    }
+    if (low < MiB) {
+        error_set(errp, "Parameter 'max-ram-below-4g' leaves %" PRIu64 " bytes, less than the 1 MiB that a PC needs",
+                  low);
+        return false;
+    }
+    pc->below_4g = MIN_OF(ram, low);
+    pc->above_4g = ram - pc->below_4g;
+    return true;
+}
+
+bool pc_memory_init(PcMachine *pc, Error **errp)
+{
+    Machine *m = &pc->parent;
+
+    if (m->config.ram_size < MiB) {
+        error_set(errp, "a PC needs at least 1 MiB of memory, not %" PRIu64 " bytes", m->config.ram_size);
+        return false;
+    }
+    if (!pc_split_ram(pc, errp) || !machine_init_ram(m, "pc.ram", errp)) {
+        return false;
+    }
+    memory_transaction_begin();
+    memory_region_init(&pc->pci_mem, &m->obj, "pci", MEMORY_SIZE_ALL);
+    memory_region_add(&m->system_memory, 0, &pc->pci_mem, -1);
+    memory_region_init_alias(&pc->ram_below, &m->obj, "ram-below-4g", m->ram, 0, pc->below_4g);
+    memory_region_add(&m->system_memory, 0, &pc->ram_below, 0);
+    if (pc->above_4g) {
+        memory_region_init_alias(&pc->ram_above, &m->obj, "ram-above-4g", m->ram, pc->below_4g, pc->above_4g);
+        memory_region_add(&m->system_memory, 4 * GiB, &pc->ram_above, 0);
+    }
+    memory_transaction_commit();
+    return true;
+}
+
+/* ---- firmware ---- */
+
+static bool pc_bios_map(PcMachine *pc, const uint8_t *data, uint64_t size, Error **errp)
+{
+    Object *owner = &pc->parent.obj;
+    uint64_t alias = MIN_OF(size, PC_BIOS_ALIAS_MAX);
+
+    if (!memory_region_init_rom(&pc->bios, owner, "pc.bios", size, errp)) {
+        return false;
+    }
+    memcpy(memory_region_ram_ptr(&pc->bios), data, size);
+    memory_transaction_begin();
+    memory_region_add(&pc->pci_mem, 4 * GiB - size, &pc->bios, 0);
+    memory_region_init_alias(&pc->bios_alias, owner, "isa-bios", &pc->bios, size - alias, alias);
+    memory_region_add(&pc->pci_mem, MiB - alias, &pc->bios_alias, 1);
+    memory_transaction_commit();
+    pc->has_bios = true;
+    return true;
+}
+
+bool pc_bios_init(PcMachine *pc, Error **errp)
+{
+    const char *name = pc->parent.config.bios ? pc->parent.config.bios : DEFAULT_BIOS;
+    g_autofree char *path = machine_data_file(&pc->parent.config, name);
+    size_t len;
+    uint8_t *data = path ? map_file(path, "BIOS", &len, NULL) : NULL;
+    bool ok;
+
+    if (!data) {
+        error_set(errp, "could not load PC BIOS '%s'", name);
+        return false;
+    }
+    ok = len % (64 * KiB) == 0 && len <= BIOS_SIZE_MAX;
+    if (!ok) {
+        error_set(errp, "could not load PC BIOS '%s': its size must be a multiple of 64 KiB up to 16 MiB, not %zu bytes",
+                  name, len);
+    } else {
+        ok = pc_bios_map(pc, data, len, errp);
+    }
+    unmap_file(data, len);
+    return ok;
+}

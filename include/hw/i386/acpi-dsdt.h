@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The DSDT of the PC boards as AML (without the table's header). Main thread. Test: tests/boot/test-tables.py.
+ */
+#ifndef CLEAT_HW_I386_ACPI_DSDT_H
+#define CLEAT_HW_I386_ACPI_DSDT_H
+
+#include "hw/i386/aml.h"
+#include "hw/i386/pc.h"
+
+void acpi_dsdt_build(const PcMachine *pc, Aml *a);
+
+#endif
