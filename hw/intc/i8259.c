@@ -23,6 +23,16 @@ static bool i8259_is_level(const I8259 *s, int n)
     return s->ltim || (s->elcr >> n & 1) || (s->master && n == CASCADE);
 }
 
+/* Requests that are levels are up exactly while their lines are. */
+static void i8259_follow_levels(I8259 *s)
+{
+    for (int n = 0; n < 8; n++) {
+        if (i8259_is_level(s, n)) {
+            s->irr = (s->irr & ~(1 << n)) | (s->level & 1 << n);
+        }
+    }
+}
+
 /* Distance of the most urgent request in mask from the top priority, 0..7; 8 when mask is empty. */
 static int i8259_priority(const I8259 *s, uint8_t mask)
 {
@@ -136,11 +146,7 @@ static void i8259_start_init(I8259 *s, uint8_t icw1)
     s->icw4_expected = icw1 & ICW1_IC4;
     s->single = icw1 & ICW1_SNGL;
     s->ltim = icw1 & ICW1_LTIM;
-    for (int n = 0; n < 8; n++) {           /* edge sense is reset, levels show at once */
-        if (i8259_is_level(s, n) && (s->level >> n & 1)) {
-            s->irr |= 1 << n;
-        }
-    }
+    i8259_follow_levels(s);                 /* edge sense is reset, levels show at once */
     s->icw_step = 2;
     i8259_update(s);
 }
@@ -268,11 +274,7 @@ static void i8259_elcr_write(void *opaque, hwaddr addr, uint64_t value, unsigned
     I8259 *s = opaque;
 
     s->elcr = value & s->elcr_mask;
-    for (int n = 0; n < 8; n++) {
-        if (i8259_is_level(s, n) && (s->level >> n & 1)) {
-            s->irr |= 1 << n;
-        }
-    }
+    i8259_follow_levels(s);
     i8259_update(s);
 }
 
