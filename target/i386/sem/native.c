@@ -2,8 +2,8 @@
 /*
  * The per-vCPU cache of native stubs; contract in native.h.
  *
- * Lookup: a direct-mapped table over a hash of the encoding's key. Stubs are packed into chunks; a chunk is made writable only
- * while one stub is put in. When the cache is full it starts over: no stub is running then, since its only user asks.
+ * Lookup: a direct-mapped table over a hash of the encoding's key, and behind it a hash table of all stubs, so that two
+ * encodings that share a place cost no new code. Stubs are packed into chunks; a chunk is made writable only while one stub is put in. When the cache is full it starts over: no stub is running then, since its only user asks.
  */
 #include "target/i386/sem/native.h"
 
@@ -20,6 +20,7 @@ struct X86Native {
         NativeKey key;
         NativeStub *stub;       /* NULL: free */
     } table[TABLE_SIZE];
+    GHashTable *all;            /* NativeKey -> NativeStub *: every stub there is */
     uint8_t *chunk[CHUNKS_MAX];
     int n_chunks;
     unsigned used;              /* bytes of the last chunk */
@@ -40,12 +41,31 @@ static unsigned key_hash(const NativeKey *k)
 
     memcpy(w, k, sizeof(w));
     w[0] = (w[0] ^ w[1] * 0x9e3779b97f4a7c15ull) * 0xff51afd7ed558ccdull;
-    return w[0] >> 52 & (TABLE_SIZE - 1);
+    return w[0] >> 32;
+}
+
+static guint key_hash_all(gconstpointer key)
+{
+    return key_hash(key);
+}
+
+static gboolean key_equal(gconstpointer a, gconstpointer b)
+{
+    return !memcmp(a, b, sizeof(NativeKey));
+}
+
+static X86Native *native_new(void)
+{
+    X86Native *n = g_new0(X86Native, 1);
+
+    n->all = g_hash_table_new_full(key_hash_all, key_equal, g_free, NULL);
+    return n;
 }
 
 static void native_start_over(X86Native *n)
 {
     memset(n->table, 0, sizeof(n->table));
+    g_hash_table_remove_all(n->all);
     for (int i = 1; i < n->n_chunks; i++) {
         munmap(n->chunk[i], CHUNK_SIZE);
     }
@@ -101,17 +121,21 @@ static NativeStub *native_make(X86Native *n, const Insn *i)
 NativeStub *native_stub(X86CPU *cpu, const Insn *i)
 {
     NativeKey key = key_of(i);
-    unsigned h = key_hash(&key);
+    unsigned h = key_hash(&key) & (TABLE_SIZE - 1);
     X86Native *n = cpu->native;
 
     if (G_UNLIKELY(!n)) {
-        n = cpu->native = g_new0(X86Native, 1);
+        n = cpu->native = native_new();
     }
     if (G_UNLIKELY(!n->table[h].stub || memcmp(&n->table[h].key, &key, sizeof(key)))) {
-        NativeStub *stub = native_make(n, i);
+        NativeStub *stub = (NativeStub *)(uintptr_t)g_hash_table_lookup(n->all, &key);
 
         if (!stub) {
-            return NULL;
+            stub = native_make(n, i);
+            if (!stub) {
+                return NULL;
+            }
+            g_hash_table_insert(n->all, g_memdup2(&key, sizeof(key)), (void *)(uintptr_t)stub);
         }
         n->table[h].key = key;
         n->table[h].stub = stub;
@@ -127,6 +151,7 @@ void x86_native_free(X86CPU *cpu)
         for (int i = 0; i < n->n_chunks; i++) {
             munmap(n->chunk[i], CHUNK_SIZE);
         }
+        g_hash_table_destroy(n->all);
         g_free(n);
         cpu->native = NULL;
     }
