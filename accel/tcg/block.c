@@ -16,12 +16,43 @@
 
 #define CHUNK_BYTES (256u << 10)
 
+/* ---- the table ---- */
+static Block **bucket_of(struct X86BlockCache *bc, const uint8_t *host)
+{
+    return &bc->bucket[(uint64_t)(uintptr_t)host * 0x9e3779b97f4a7c15ull >> (64 - bc->bits)];
+}
+
+/* Four times as many chains, when they hold two blocks on average. */
+static void table_grow(struct X86BlockCache *bc)
+{
+    Block **old = bc->bucket;
+    unsigned n = 1u << bc->bits;
+
+    if (bc->blocks < 2 * n || bc->bits >= BLOCK_BITS_MAX) {
+        return;
+    }
+    bc->bits = MIN(bc->bits + 2, BLOCK_BITS_MAX);
+    bc->bucket = g_new0(Block *, 1u << bc->bits);
+    for (unsigned i = 0; i < n; i++) {
+        for (Block *b = old[i], *next; b; b = next) {
+            Block **to = bucket_of(bc, b->host);
+
+            next = b->hash_next;
+            b->hash_next = *to;
+            *to = b;
+        }
+    }
+    g_free(old);
+}
+
 /* ---- storage ---- */
 struct X86BlockCache *block_cache_new(void)
 {
     struct X86BlockCache *bc = g_new0(struct X86BlockCache, 1);
 
     bc->chunks = g_ptr_array_new();
+    bc->bits = BLOCK_BITS_MIN;
+    bc->bucket = g_new0(Block *, 1u << bc->bits);
     bc->odd = g_aligned_alloc0(1, sizeof(Block) + sizeof(Insn), 64);
     bc->limit = tcg_config()->tb_size;
     return bc;
@@ -30,7 +61,8 @@ struct X86BlockCache *block_cache_new(void)
 void block_cache_flush(struct X86BlockCache *bc)
 {
     memset(bc->jump, 0, sizeof(bc->jump));
-    memset(bc->bucket, 0, sizeof(bc->bucket));
+    memset(bc->bucket, 0, sizeof(Block *) << bc->bits);
+    bc->blocks = 0;
     bc->chunk = NULL;
     bc->chunk_used = 0;
     bc->total = 0;
@@ -43,6 +75,7 @@ void block_cache_free(struct X86BlockCache *bc)
     }
     g_ptr_array_free(bc->chunks, TRUE);
     g_aligned_free(bc->odd);
+    g_free(bc->bucket);
     g_free(bc);
 }
 
@@ -232,7 +265,9 @@ static Block *publish(struct X86BlockCache *bc, const uint8_t *host, uint32_t mo
     if (!b) {
         return NULL;
     }
-    bucket = &bc->bucket[((uintptr_t)host ^ (uintptr_t)host >> 13) % BLOCK_BUCKETS];
+    table_grow(bc);
+    bc->blocks++;
+    bucket = bucket_of(bc, host);
     b->host = host;
     b->mode = mode & BLOCK_MODE;
     b->count = n;
@@ -289,13 +324,14 @@ static Block *block_find(X86CPU *cpu, uint64_t lin)
     if (!x.host) {
         return odd_block(cpu, lin);
     }
-    p = &bc->bucket[((uintptr_t)x.host ^ (uintptr_t)x.host >> 13) % BLOCK_BUCKETS];
+    p = bucket_of(bc, x.host);
     while ((b = *p)) {
         if (block_is(b, x.host, mode)) {
             return b;
         }
         if (b->page && b->page->gen != b->gen) {
             *p = b->hash_next;                          /* stale: out of the chain */
+            bc->blocks--;
         } else {
             p = &b->hash_next;
         }

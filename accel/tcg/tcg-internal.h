@@ -38,14 +38,16 @@ typedef struct Block {
 } Block;
 _Static_assert(sizeof(Block) == 64, "instructions start on a cache line");
 
-#define JUMP_CACHE 2048u
-#define BLOCK_BUCKETS 8192u
+#define JUMP_CACHE 4096u
+#define BLOCK_BITS_MIN 11u
+#define BLOCK_BITS_MAX 18u
 /* One vCPU's decoded blocks. Its thread only. */
 struct X86BlockCache {
     const Insn *volatile end;       /* of the running block; NULL: leave it after this instruction */
     Block *running;
     Block *jump[JUMP_CACHE];        /* by linear address */
-    Block *bucket[BLOCK_BUCKETS];   /* by host address */
+    Block **bucket;                 /* by host address: 1 << bits chains; doubles twice when chains grow long */
+    unsigned bits, blocks;
     uint8_t *chunk;                 /* current arena chunk */
     size_t chunk_used, total, limit;
     GPtrArray *chunks;
