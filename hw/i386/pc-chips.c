@@ -19,6 +19,7 @@
 
 #define PIT_IOAPIC_PIN 2
 #define FERR_IRQ 13
+#define RTC_BASE_YEAR 2000              /* its two digits count from here; CMOS 32h has the century */
 #define DEBUGCON_PORT 0xe9
 
 /* ---- interrupt lines ---- */
@@ -168,6 +169,7 @@ static bool pc_timers_create(PcMachine *pc, Error **errp)
         return false;
     }
     pc->rtc = (Rtc *)device_new("mc146818rtc");
+    pc->rtc->base_year = RTC_BASE_YEAR;
     pc->rtc->irq_override = pc->hpet ? &pc->hpet->rtc_in : NULL;
     return device_plug(&pc->rtc->parent.dev, &pc->isa->bus, errp);
 }
