@@ -290,7 +290,7 @@ static void set_topology_ids(X86CPU *cpu, const Machine *m, unsigned i)
 X86CPU *x86_cpu_create(struct Machine *m, int index, uint32_t apic_id, Error **errp)
 {
     X86CpuModel *model = index && vcpu_count() ? X86_CPU(vcpu_get(0))->model : NULL;
-    g_autofree char *type_name = NULL, *node = NULL;
+    g_autofree char *type_name = NULL;
     const MachineOps *ops = type_ops(m->obj.type);
     X86CPU *cpu;
 
