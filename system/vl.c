@@ -106,23 +106,9 @@ static bool phase_parse(Vl *vl, int argc, char **argv, Error **errp)
 
 static bool host_log(const Config *c, Error **errp)
 {
-    if (c->log_file) {
-        error_location_set(c->log_file_use->location);
-        if (!log_file(c->log_file, errp)) {
-            return false;
-        }
-    }
-    if (c->log_items) {
-        error_location_set(c->log_use->location);
-        if (!log_configure(c->log_items, errp)) {
-            if (errp && !*errp) {
-                error_set(errp, "unknown log item");
-            }
-            return false;
-        }
-    }
-    error_location_set(NULL);
-    return true;
+    /* The log's and the trace's own messages name the option. */
+    return (!c->log_file || log_file(c->log_file, errp))
+           && (!c->log_items || log_configure(c->log_items, errp));
 }
 
 /* -trace: patterns from the word and from a file, and where the lines go. */
@@ -133,7 +119,6 @@ static bool host_trace(const Config *c, Error **errp)
         const char *events = keyvals_get(use->kv, "events", NULL);
         const char *file = keyvals_get(use->kv, "file", NULL);
 
-        error_location_set(use->location);
         for (int k = 0; k < use->kv->n; k++) {
             if (!strcmp(use->kv->pairs[k].key, "enable")) {
                 trace_enable_reported(use->kv->pairs[k].value);
@@ -143,7 +128,6 @@ static bool host_trace(const Config *c, Error **errp)
             return false;
         }
     }
-    error_location_set(NULL);
     return true;
 }
 

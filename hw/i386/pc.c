@@ -39,6 +39,9 @@ static bool pc_cpus_create(PcMachine *pc, Error **errp)
     for (unsigned i = 0; i < pc->n_cpus; i++) {
         pc->cpus[i] = x86_cpu_create(m, i, x86_apic_id_from_index(m, i), errp);
         if (!pc->cpus[i]) {
+            if (m->config.cpu_model) {
+                error_prepend(errp, "-cpu %s: ", m->config.cpu_model);
+            }
             return false;
         }
     }
@@ -75,6 +78,7 @@ static bool pc_fw_cfg_create(PcMachine *pc, Error **errp)
     }
     for (int i = 0; i < c->n_fw_cfg; i++) {
         if (!fw_cfg_add_option(fw, c->fw_cfg[i], errp)) {
+            error_prepend(errp, "-fw_cfg %s: ", c->fw_cfg[i]->value);     /* its name comes first */
             return false;
         }
     }

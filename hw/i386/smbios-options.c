@@ -172,6 +172,7 @@ bool smbios_parse_options(SmbiosBuild *s, const MachineConfig *c, Error **errp)
 {
     for (int i = 0; i < c->n_smbios; i++) {
         if (!take_option(s, c->smbios[i], errp)) {
+            error_prepend(errp, "-smbios %s=%s: ", c->smbios[i]->key, c->smbios[i]->value);
             return false;
         }
     }

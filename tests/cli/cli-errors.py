@@ -123,6 +123,46 @@ disk.img                               disk.img: .* is not available
 -smbios type=x                         @: Parameter 'type' expects .*'x'
 -smbios foo=1                          @: .*'type' and 'file'
 -nographic -daemonize                  -nographic cannot be used with -daemonize
+-machine foo                           @: .*'foo'
+-machine pc,foo=on                     @: Property .*foo' not found
+-machine pc,usb=maybe                  @: Parameter 'usb' expects .*'maybe'
+-machine memory-backend=nope           -machine memory-backend=nope
+-M q35 -smp 256                        -smp 256: .*256.* at most 255
+-smp 2,sockets=3                       @: .*sockets \(3\).*maxcpus \(2\)
+-smp 4,maxcpus=2                       @: .*maxcpus \(2\) < cpus \(4\)
+-smp 0                                 @: .*'cpus' must be greater
+-smp books=2                           @: .*'books=2'
+-smp clusters=2                        @: .*'clusters=2'
+-accel foo                             @: .*'foo'
+-accel hvf -accel bar                  -accel hvf: .*'hvf'
+-machine accel=foo:bar                 @: .*'foo'
+-accel tcg,foo=1                       @: .*foo' not found
+-accel tcg,thread=foo                  @: .*'thread' .*'foo'
+-cpu foo                               @: .*'foo'
+-cpu qemu64,foo=1                      @: .*foo' not found
+-device foo                            @: 'foo'
+-device isa-serial,foo=1               @: .*foo' not found
+-device isa-serial,index=x             @: Parameter 'index' .*'x'
+-object foo,id=a                       @: .*'foo'
+-object rng-random,id=a,foo=1          @: .*foo' not found
+-chardev foo,id=a                      @: 'foo'
+-serial foo                            @: 'foo'
+-serial chardev:nope                   @: .*'nope'
+-monitor foo                           @: 'foo'
+-mon nope                              @: .*'nope'
+-qtest foo                             @: 'foo'
+-parallel null                         @: a parallel port is not available
+-vga std                               @: .* not available
+-kernel /nonexistent                   '/nonexistent'
+-bios /nonexistent                     '/nonexistent'
+-fw_cfg name=opt/a,file=/nonexistent   -fw_cfg opt/a: .*/nonexistent
+-smbios type=99                        -smbios type=99: .*99
+-d foo                                 -d: 'foo'
+-D /nonexistent/x -d int               -D: .*'/nonexistent/x'
+-trace events=/nonexistent             @: .*
+-serial stdio -monitor stdio           stdio
+-add-fd fd=99,set=1                    @: .*99
+-run-with user=no-such-user            @: .*'no-such-user'
 -daemonize -serial stdio               -serial stdio: cannot use stdio with -daemonize
 -daemonize -monitor stdio              -monitor stdio: cannot use stdio with -daemonize
 -daemonize -chardev stdio,id=a         -chardev stdio,id=a: cannot use stdio with -daemonize

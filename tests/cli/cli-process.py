@@ -14,37 +14,15 @@ import tempfile
 import time
 
 import cli
+from cli import catches_term, status_of, wait_for
 
 BASE = ['-machine', 'none', '-nodefaults', '-display', 'none', '-S']
 NOBODY = 65534
 MIB = 1 << 20
 
 
-def status_of(pid):
-    """Fields of /proc/PID/status; empty when it is gone."""
-    try:
-        with open('/proc/%d/status' % pid) as f:
-            return dict(line.rstrip('\n').split(':\t', 1) for line in f if ':\t' in line)
-    except (OSError, ProcessLookupError):
-        return {}
-
-
 def kib(pid, field):
     return int(status_of(pid).get(field, '0 kB').split()[0])
-
-
-def wait_for(what, seconds=10):
-    end = time.time() + seconds
-    while time.time() < end:
-        if what():
-            return True
-        time.sleep(0.01)
-    return False
-
-
-def catches_term(pid):
-    """The emulator does so from the end of its start-up on."""
-    return int(status_of(pid).get('SigCgt', '0'), 16) >> (signal.SIGTERM - 1) & 1
 
 
 class Vm:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs the emulator on a command line and checks status and messages; shared by tests/cli."""
 import re
+import signal
 import subprocess
 import sys
+import time
 
 PROGRAM = 'qemu-system-x86_64'
 
@@ -42,3 +44,26 @@ def expect_refusal(checks, emulator, args, pattern):
     what = '%s: status %d, stdout %r, stderr %r' % (args, p.returncode, p.stdout[:200], p.stderr)
     checks.check(p.returncode == 1 and not p.stdout and one_sentence(p.stderr)
                  and re.search(pattern, p.stderr), what)
+
+
+def status_of(pid):
+    """Fields of /proc/PID/status; empty when it is gone."""
+    try:
+        with open('/proc/%d/status' % pid) as f:
+            return dict(line.rstrip('\n').split(':\t', 1) for line in f if ':\t' in line)
+    except (OSError, ProcessLookupError):
+        return {}
+
+
+def wait_for(what, seconds=10):
+    end = time.time() + seconds
+    while time.time() < end:
+        if what():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def catches_term(pid):
+    """The emulator does so from the end of its start-up on."""
+    return int(status_of(pid).get('SigCgt', '0'), 16) >> (signal.SIGTERM - 1) & 1
