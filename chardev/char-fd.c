@@ -62,14 +62,13 @@ static void fd_on_read(void *opaque)
         chr_deliver(&c->chr, buf, n);
     } else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
         fd_stop_reading(c);         /* end of input: output goes on */
-        if (!c->keep_open) {
-            if (c->in_fd != c->out_fd) {
-                close(c->in_fd);
-            }
-            c->in_fd = -1;
-        } else {
-            c->in_fd = -1;
+        if (c->comes_back) {
+            return;
         }
+        if (!c->keep_open && c->in_fd != c->out_fd) {
+            close(c->in_fd);
+        }
+        c->in_fd = -1;
     }
 }
 
@@ -181,18 +180,32 @@ CHARDEV_REGISTER(null_ops)
 
 /* ---- stdio ---- */
 
-/* The terminal's state before we changed it: there is one stdin. */
+/* The terminal's state before we changed it, and ours: there is one stdin. */
 static struct {
     bool used, raw;
-    struct termios before;
+    struct termios before, ours;
+    BottomHalf *continued;
 } stdio_terminal;
 
 static void stdio_restore(void)
 {
+    signal(SIGCONT, SIG_DFL);
+    g_clear_pointer(&stdio_terminal.continued, bh_free);
     if (stdio_terminal.raw) {
         tcsetattr(STDIN_FILENO, TCSANOW, &stdio_terminal.before);
         stdio_terminal.raw = false;
     }
+}
+
+/* After Ctrl-Z the shell made the terminal its own again. */
+static void stdio_raw_again(void *opaque)
+{
+    tcsetattr(STDIN_FILENO, TCSANOW, &stdio_terminal.ours);
+}
+
+static void stdio_continued(int sig)
+{
+    bh_schedule(stdio_terminal.continued);
 }
 
 static void stdio_make_raw(bool signals)
@@ -212,21 +225,35 @@ static void stdio_make_raw(bool signals)
     t.c_cflag = (t.c_cflag & ~(CSIZE | PARENB)) | CS8;
     t.c_cc[VMIN] = 1;
     t.c_cc[VTIME] = 0;
+    stdio_terminal.ours = t;
     stdio_terminal.raw = tcsetattr(STDIN_FILENO, TCSANOW, &t) == 0;
+    stdio_terminal.continued = bh_new(loop_main(), stdio_raw_again, NULL);
+    signal(SIGCONT, stdio_continued);
+}
+
+/*
+ * Where output goes. A terminal that is held (Ctrl-S) would block a write of any length, so it is opened
+ * once more: that O_NONBLOCK is ours alone. -1: what standard output is can be used as it is.
+ */
+static int stdio_own_terminal(void)
+{
+    return isatty(STDOUT_FILENO) ? open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
 }
 
 static bool stdio_open(Chardev *chr, const KeyVals *kv, Error **errp)
 {
     FdChardev *c = (FdChardev *)chr;
+    int own;
 
     if (stdio_terminal.used) {
-        error_set(errp, "cannot use stdio by multiple character devices");
+        error_set(errp, "chardev '%s': another chardev uses stdio already", chr->id);
         return false;
     }
     stdio_terminal.used = true;
     stdio_make_raw(keyvals_bool(kv, "signal", true));
+    own = stdio_own_terminal();
     c->in_fd = STDIN_FILENO;
-    c->out_fd = STDOUT_FILENO;
+    c->out_fd = own >= 0 ? own : STDOUT_FILENO;
     c->keep_open = true;
     fd_chardev_start(c);
     return true;
@@ -234,7 +261,12 @@ static bool stdio_open(Chardev *chr, const KeyVals *kv, Error **errp)
 
 static void stdio_close(Chardev *chr)
 {
+    int out_fd = ((FdChardev *)chr)->out_fd;
+
     fd_chardev_close(chr);
+    if (out_fd > STDERR_FILENO) {
+        close(out_fd);
+    }
     stdio_restore();
     stdio_terminal.used = false;
 }
@@ -256,7 +288,7 @@ static bool file_open(Chardev *chr, const KeyVals *kv, Error **errp)
     bool append = keyvals_bool(kv, "append", false);
 
     if (!path) {
-        error_set(errp, "chardev: file: no filename given");
+        error_set(errp, "chardev '%s': a file needs path=", chr->id);
         return false;
     }
     c->in_fd = -1;
@@ -289,7 +321,7 @@ static bool pipe_open(Chardev *chr, const KeyVals *kv, Error **errp)
     g_autofree char *out = g_strconcat(path ? path : "", ".out", NULL);
 
     if (!path) {
-        error_set(errp, "chardev: pipe: no device path given");
+        error_set(errp, "chardev '%s': a pipe needs path=", chr->id);
         return false;
     }
     c->in_fd = open(in, O_RDWR | O_CLOEXEC);
@@ -324,7 +356,7 @@ static bool host_device_open(Chardev *chr, const KeyVals *kv, Error **errp)
     struct termios t;
 
     if (!path) {
-        error_set(errp, "chardev: serial/tty: no device path given");
+        error_set(errp, "chardev '%s': a serial port needs path=", chr->id);
         return false;
     }
     c->in_fd = c->out_fd = fdset_open(path, O_RDWR | O_NOCTTY, 0, errp);
@@ -360,9 +392,9 @@ static void pty_check(void *opaque)
         p->fd.reading = false;
         fd_update(&p->fd);
         chr_set_open(&p->fd.chr, here);
-        if (here) {
-            fd_chardev_accept_input(&p->fd.chr);
-        }
+    }
+    if (here) {
+        fd_chardev_accept_input(&p->fd.chr);    /* also when one peer followed the other at once */
     }
     timer_mod(&p->timer, clock_ns(CLOCK_REAL) + (here ? 1000000000ll : 100000000ll));
 }
@@ -398,6 +430,7 @@ static bool pty_open(Chardev *chr, const KeyVals *kv, Error **errp)
     fcntl(p->fd.in_fd, F_SETFD, FD_CLOEXEC);
     fcntl(p->fd.in_fd, F_SETFL, O_NONBLOCK);    /* ours alone */
     p->fd.out_fd = p->fd.in_fd;
+    p->fd.comes_back = true;
     chr->label = g_strdup_printf("pty:%s", name);
     info_report("char device redirected to %s (label %s)", name, chr->id);
     timer_init(&p->timer, CLOCK_REAL, pty_check, p);

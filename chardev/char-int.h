@@ -28,6 +28,7 @@ typedef struct ChardevOps {
 
 #define MUX_MAX 4
 #define MUX_QUEUE 512
+/* Input for one front end. */
 typedef struct MuxQueue {
     uint8_t data[MUX_QUEUE];
     unsigned head, count;
@@ -48,6 +49,8 @@ struct Chardev {
     bool timestamps, line_start;
     int64_t timestamp_base;
     MuxQueue queue[MUX_MAX];
+    uint8_t held[MUX_QUEUE];                    /* input from the place where the queue in focus was full */
+    int n_held;
 };
 
 #define CHARDEV_REGISTER(ops) \
@@ -59,6 +62,7 @@ int chr_room(Chardev *chr);                     /* bytes that chr_deliver() may 
 void chr_deliver(Chardev *chr, const uint8_t *buf, int len);
 void chr_set_open(Chardev *chr, bool open);     /* tells the front ends when it changes */
 void chr_writable(Chardev *chr);
+void chr_break(Chardev *chr);                   /* the line was held low: to the front end in focus */
 
 /* char-mux.c */
 int mux_room(Chardev *chr);
@@ -74,6 +78,7 @@ typedef struct FdChardev {
     int in_fd, out_fd;                          /* -1: none; may be equal */
     bool reading, want_write;                   /* derived: what the loop watches */
     bool keep_open;                             /* stdio: the descriptors are the process's */
+    bool comes_back;                            /* pty: the end of input is only the peer's */
 } FdChardev;
 void fd_chardev_start(FdChardev *c);
 void fd_chardev_close(Chardev *chr);

@@ -86,6 +86,9 @@ static bool legacy_parse(KeyVals *kv, const char *text, Error **errp)
     if (g_str_has_prefix(text, "mon:")) {
         keyvals_set(kv, "mux", "on");
         text += 4;
+        if (!strcmp(text, "stdio")) {
+            keyvals_set(kv, "signal", "off");       /* Ctrl-C is the guest's */
+        }
     }
     if (g_strv_contains(plain, text)) {
         keyvals_set(kv, "backend", text);

@@ -76,7 +76,7 @@ static void mux_command(Chardev *chr, uint8_t c)
         sync();
         break;
     case 'b':
-        mux_event(chr, chr->focus, CHAR_EVENT_BREAK);
+        chr_break(chr);
         break;
     case 'c':
         if (chr->n_fe > 1) {
@@ -93,11 +93,13 @@ static void mux_command(Chardev *chr, uint8_t c)
     }
 }
 
-static void queue_put(MuxQueue *q, uint8_t c)
+static bool queue_put(MuxQueue *q, uint8_t c)
 {
-    if (q->count < MUX_QUEUE) {
-        q->data[(q->head + q->count++) % MUX_QUEUE] = c;
+    if (q->count == MUX_QUEUE) {
+        return false;
     }
+    q->data[(q->head + q->count++) % MUX_QUEUE] = c;
+    return true;
 }
 
 /* Hands over what the front end can take. */
@@ -118,32 +120,66 @@ static void queue_drain(MuxQueue *q, CharFrontend *fe)
 
 int mux_room(Chardev *chr)
 {
-    return chr->n_fe ? MUX_QUEUE - (int)chr->queue[chr->focus].count : 0;
+    return chr->n_fe && !chr->n_held ? MUX_QUEUE - (int)chr->queue[chr->focus].count : 0;
 }
 
-void mux_deliver(Chardev *chr, const uint8_t *buf, int len)
+/* False: its front end's queue is full. */
+static bool mux_take(Chardev *chr, uint8_t c)
 {
-    for (int i = 0; i < len; i++) {
-        if (chr->escaped) {
-            chr->escaped = false;
-            if (buf[i] != mux_escape_char) {
-                mux_command(chr, buf[i]);
-                continue;
-            }
-        } else if (buf[i] == mux_escape_char) {
-            chr->escaped = true;
+    if (c == mux_escape_char && !chr->escaped) {
+        chr->escaped = true;
+    } else if (chr->escaped && c != mux_escape_char) {
+        chr->escaped = false;
+        mux_command(chr, c);
+    } else if (!queue_put(&chr->queue[chr->focus], c)) {
+        return false;
+    } else {
+        chr->escaped = false;
+    }
+    return true;
+}
+
+/* The bytes that were taken: all, or up to where a queue was full. */
+static int mux_feed(Chardev *chr, const uint8_t *buf, int len)
+{
+    int n = 0;
+
+    while (n < len) {
+        if (mux_take(chr, buf[n])) {
+            n++;
             continue;
         }
-        queue_put(&chr->queue[chr->focus], buf[i]);
+        queue_drain(&chr->queue[chr->focus], chr->fe[chr->focus]);
+        if (chr->queue[chr->focus].count == MUX_QUEUE) {
+            break;
+        }
     }
     for (int i = 0; i < chr->n_fe; i++) {
         queue_drain(&chr->queue[i], chr->fe[i]);
     }
+    return n;
+}
+
+/* No more than mux_room() said; so what a change of focus leaves over fits into held. */
+void mux_deliver(Chardev *chr, const uint8_t *buf, int len)
+{
+    int n = mux_feed(chr, buf, len);
+
+    chr->n_held = MIN(len - n, MUX_QUEUE);
+    memcpy(chr->held, buf + n, chr->n_held);
 }
 
 void mux_accept_input(Chardev *chr, CharFrontend *fe)
 {
+    uint8_t held[MUX_QUEUE];
+    int n = chr->n_held;
+
     queue_drain(&chr->queue[fe->mux_tag], fe);
+    if (n && chr->queue[chr->focus].count < MUX_QUEUE) {
+        memcpy(held, chr->held, n);
+        chr->n_held = 0;
+        mux_deliver(chr, held, n);
+    }
 }
 
 GString *mux_stamp(Chardev *chr, const uint8_t *buf, int len)

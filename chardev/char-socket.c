@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -25,20 +26,26 @@
 #define FDS_MAX 16
 #define READ_MAX 4096
 
-enum { IAC = 255, TELNET_SB = 250, TELNET_SE = 240, TELNET_WILL = 251, TELNET_DO = 253 };
+enum { IAC = 255, TELNET_SB = 250, TELNET_SE = 240, TELNET_BREAK = 243, TELNET_WILL = 251, TELNET_DO = 253 };
+#define LOOK_NS 200000000ll     /* how often a peer that is not read from is looked at */
 
 typedef struct SocketChardev {
     Chardev chr;
     /* config */
     bool server, telnet, nodelay, is_unix, abstract, tight;
     char *path, *host, *port;
+    int family;                     /* AF_UNSPEC: any */
+    int port_range;                 /* a server may take one of so many ports after `port` */
     int reconnect_ms;
     /* state */
     int listen_fd, fd;              /* -1: none */
+    int connecting_fd;              /* a client's, not there yet; -1: none */
+    bool half_iac;                  /* the first of two IAC bytes went out */
     bool reading, want_write;       /* what the loop watches */
     int telnet_state;               /* bytes of a command still to skip; -1: in a subnegotiation */
     int fds[FDS_MAX], n_fds;        /* received, not yet taken */
     Timer reconnect;
+    Timer look;                     /* runs while the peer is not read from: has it gone? */
 } SocketChardev;
 
 static void socket_on_read(void *opaque);
@@ -49,6 +56,9 @@ static void socket_update(SocketChardev *s)
 {
     if (s->fd >= 0) {
         loop_set_fd(loop_main(), s->fd, s->reading ? socket_on_read : NULL, s->want_write ? socket_on_write : NULL, s);
+    }
+    if (s->fd >= 0 && !s->reading) {
+        timer_mod(&s->look, clock_ns(CLOCK_REAL) + LOOK_NS);
     }
 }
 
@@ -81,7 +91,8 @@ static bool unix_address(const SocketChardev *s, struct sockaddr_un *un, socklen
 
 static struct addrinfo *inet_addresses(const SocketChardev *s, Error **errp)
 {
-    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = s->server ? AI_PASSIVE : 0 }, *list = NULL;
+    struct addrinfo hints = { .ai_family = s->family, .ai_socktype = SOCK_STREAM,
+                              .ai_flags = s->server ? AI_PASSIVE : 0 }, *list = NULL;
     int ret = getaddrinfo(*s->host ? s->host : NULL, *s->port ? s->port : NULL, &hints, &list);
 
     if (ret) {
@@ -91,24 +102,52 @@ static struct addrinfo *inet_addresses(const SocketChardev *s, Error **errp)
     return list;
 }
 
-static int inet_open(const SocketChardev *s, Error **errp)
+static void inet_set_port(struct addrinfo *a, int port)
+{
+    if (a->ai_family == AF_INET6) {
+        ((struct sockaddr_in6 *)a->ai_addr)->sin6_port = htons(port);
+    } else {
+        ((struct sockaddr_in *)a->ai_addr)->sin_port = htons(port);
+    }
+}
+
+static int inet_port(const struct addrinfo *a)
+{
+    return ntohs(a->ai_family == AF_INET6 ? ((struct sockaddr_in6 *)a->ai_addr)->sin6_port
+                                          : ((struct sockaddr_in *)a->ai_addr)->sin_port);
+}
+
+/* True with the socket bound and listening, at the first free port of the range. */
+static bool inet_bind(const SocketChardev *s, int fd, struct addrinfo *a)
+{
+    int one = 1, first = inet_port(a);
+
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    for (int port = first; port <= MIN(first + s->port_range, 65535); port++) {
+        inet_set_port(a, port);
+        if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, 1) == 0) {
+            return true;
+        }
+        if (errno != EADDRINUSE) {
+            break;
+        }
+    }
+    return false;
+}
+
+/* flags: SOCK_NONBLOCK for a connection that may take its time. */
+static int inet_open(const SocketChardev *s, int flags, Error **errp)
 {
     struct addrinfo *list = inet_addresses(s, errp);
     int fd = -1, err = EADDRNOTAVAIL;
 
     for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
-        int one = 1;
-
-        fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+        fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | flags, a->ai_protocol);
         if (fd < 0) {
             err = errno;
             continue;
         }
-        if (s->server) {
-            setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-        }
-        if (s->server ? bind(fd, a->ai_addr, a->ai_addrlen) < 0 || listen(fd, 1) < 0
-                      : connect(fd, a->ai_addr, a->ai_addrlen) < 0) {
+        if (s->server ? !inet_bind(s, fd, a) : connect(fd, a->ai_addr, a->ai_addrlen) < 0 && errno != EINPROGRESS) {
             err = errno;
             close(fd);
             fd = -1;
@@ -150,9 +189,9 @@ static int unix_open(const SocketChardev *s, Error **errp)
     return fd;
 }
 
-static int socket_open_address(const SocketChardev *s, Error **errp)
+static int socket_open_address(const SocketChardev *s, int flags, Error **errp)
 {
-    return s->is_unix ? unix_open(s, errp) : inet_open(s, errp);
+    return s->is_unix ? unix_open(s, errp) : inet_open(s, flags, errp);
 }
 
 /* ---- connection and its end ---- */
@@ -164,6 +203,7 @@ static void socket_connected(SocketChardev *s, int fd)
 
     s->fd = fd;
     s->telnet_state = 0;
+    s->half_iac = false;
     if (!s->is_unix && s->nodelay) {
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     }
@@ -186,6 +226,8 @@ static void socket_drop_fds(SocketChardev *s)
     }
 }
 
+static void socket_try_later(SocketChardev *s);
+
 static void socket_disconnect(SocketChardev *s)
 {
     if (s->fd < 0) {
@@ -195,6 +237,7 @@ static void socket_disconnect(SocketChardev *s)
     close(s->fd);
     s->fd = -1;
     s->reading = s->want_write = false;
+    timer_del(&s->look);
     socket_drop_fds(s);
     socket_label(s, false);
     chr_set_open(&s->chr, false);
@@ -202,7 +245,7 @@ static void socket_disconnect(SocketChardev *s)
     if (s->listen_fd >= 0) {
         loop_set_fd(loop_main(), s->listen_fd, socket_on_connection, NULL, s);
     } else if (s->reconnect_ms) {
-        timer_mod(&s->reconnect, clock_ns(CLOCK_REAL) + s->reconnect_ms * 1000000ll);
+        socket_try_later(s);
     }
 }
 
@@ -216,19 +259,71 @@ static void socket_on_connection(void *opaque)
     }
 }
 
+static void socket_try_later(SocketChardev *s)
+{
+    timer_mod(&s->reconnect, clock_ns(CLOCK_REAL) + s->reconnect_ms * 1000000ll);
+}
+
+/* A connection stands, or has failed. */
+static void socket_on_outcome(void *opaque)
+{
+    SocketChardev *s = opaque;
+    int fd = s->connecting_fd, err = 0;
+    socklen_t len = sizeof(err);
+
+    s->connecting_fd = -1;
+    loop_set_fd(loop_main(), fd, NULL, NULL, s);
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0 || err) {
+        close(fd);
+        socket_try_later(s);
+    } else {
+        socket_connected(s, fd);
+    }
+}
+
+/* The guest runs meanwhile: a far host that does not answer must not stop it. */
 static void socket_reconnect(void *opaque)
 {
     SocketChardev *s = opaque;
-    int fd = socket_open_address(s, NULL);
 
-    if (fd >= 0) {
-        socket_connected(s, fd);
+    s->connecting_fd = socket_open_address(s, SOCK_NONBLOCK, NULL);
+    if (s->connecting_fd >= 0) {
+        loop_set_fd(loop_main(), s->connecting_fd, NULL, socket_on_outcome, s);
     } else {
-        timer_mod(&s->reconnect, clock_ns(CLOCK_REAL) + s->reconnect_ms * 1000000ll);
+        socket_try_later(s);
+    }
+}
+
+/*
+ * The front end takes no input, so the peer's going is not seen by reading. What it has sent stays for the front
+ * end, until somebody else wants the place.
+ */
+static void socket_look(void *opaque)
+{
+    SocketChardev *s = opaque;
+    struct pollfd peer = { .fd = s->fd }, next = { .fd = s->listen_fd, .events = POLLIN };
+    int unread = 0;
+
+    if (s->fd < 0 || s->reading) {
+        return;
+    }
+    if (poll(&peer, 1, 0) > 0 && (peer.revents & (POLLHUP | POLLERR))
+        && ((ioctl(s->fd, FIONREAD, &unread) == 0 && !unread) || poll(&next, 1, 0) > 0)) {
+        socket_disconnect(s);
+    } else {
+        timer_mod(&s->look, clock_ns(CLOCK_REAL) + LOOK_NS);
     }
 }
 
 /* ---- traffic ---- */
+
+static void telnet_command(SocketChardev *s, uint8_t c)
+{
+    s->telnet_state = c == TELNET_SB ? -1 : c >= TELNET_WILL ? 2 : 0;
+    if (c == TELNET_BREAK) {
+        chr_break(&s->chr);
+    }
+}
 
 /* Takes telnet commands out of buf in place; the bytes left. */
 static int telnet_filter(SocketChardev *s, uint8_t *buf, int len)
@@ -249,7 +344,7 @@ static int telnet_filter(SocketChardev *s, uint8_t *buf, int len)
                 buf[out++] = c;
                 s->telnet_state = 0;
             } else {
-                s->telnet_state = c == TELNET_SB ? -1 : c >= TELNET_WILL ? 2 : 0;
+                telnet_command(s, c);
             }
         } else if (s->telnet_state == 2 || c == TELNET_SE) {
             s->telnet_state = 0;
@@ -325,20 +420,28 @@ static int socket_send(SocketChardev *s, const uint8_t *buf, int len)
     return errno == EAGAIN || errno == EINTR ? 0 : -1;   /* the end is seen by the reader */
 }
 
+/* A byte 255 goes out twice; 1 once both have gone. */
+static int telnet_send_iac(SocketChardev *s)
+{
+    static const uint8_t pair[2] = { IAC, IAC };
+    int want = s->half_iac ? 1 : 2, n = socket_send(s, pair, want);
+
+    if (n > 0) {
+        s->half_iac = n < want;
+    }
+    return n == want ? 1 : MIN(n, 0);
+}
+
 static int socket_write(Chardev *chr, const uint8_t *buf, int len)
 {
     SocketChardev *s = (SocketChardev *)chr;
-    static const uint8_t escaped_iac[2] = { IAC, IAC };
     const uint8_t *iac;
 
     if (s->fd < 0) {
         return -1;
     }
     iac = s->telnet ? memchr(buf, IAC, len) : NULL;
-    if (iac == buf) {
-        return socket_send(s, escaped_iac, 2) == 2 ? 1 : 0;
-    }
-    return socket_send(s, buf, iac ? iac - buf : len);
+    return iac == buf ? telnet_send_iac(s) : socket_send(s, buf, iac ? iac - buf : len);
 }
 
 static void socket_want_write(Chardev *chr)
@@ -377,6 +480,11 @@ static void socket_close(Chardev *chr)
     SocketChardev *s = (SocketChardev *)chr;
 
     timer_del(&s->reconnect);
+    timer_del(&s->look);
+    if (s->connecting_fd >= 0) {
+        loop_set_fd(loop_main(), s->connecting_fd, NULL, NULL, s);
+        close(s->connecting_fd);
+    }
     if (s->fd >= 0) {
         loop_set_fd(loop_main(), s->fd, NULL, NULL, s);
         close(s->fd);
@@ -397,7 +505,7 @@ static void socket_close(Chardev *chr)
 static bool socket_listen(SocketChardev *s, bool wait, Error **errp)
 {
     if (s->listen_fd < 0) {
-        s->listen_fd = socket_open_address(s, errp);
+        s->listen_fd = socket_open_address(s, 0, errp);
     }
     if (s->listen_fd < 0) {
         return false;
@@ -421,12 +529,12 @@ static bool socket_listen(SocketChardev *s, bool wait, Error **errp)
 static bool socket_connect(SocketChardev *s, Error **errp)
 {
     g_autoptr(Error) err = NULL;
-    int fd = socket_open_address(s, &err);
+    int fd = socket_open_address(s, 0, &err);
 
     if (fd >= 0) {
         socket_connected(s, fd);
     } else if (s->reconnect_ms) {
-        timer_mod(&s->reconnect, clock_ns(CLOCK_REAL) + s->reconnect_ms * 1000000ll);
+        socket_try_later(s);
     } else {
         error_propagate(errp, g_steal_pointer(&err));
         return false;
@@ -456,6 +564,26 @@ static bool socket_adopt(SocketChardev *s, const char *text, bool wait, Error **
     return true;
 }
 
+static bool socket_config_inet(SocketChardev *s, const KeyVals *kv, Error **errp)
+{
+    bool v4 = keyvals_bool(kv, "ipv4", false), v6 = keyvals_bool(kv, "ipv6", false);
+    bool no4 = keyvals_get(kv, "ipv4", NULL) && !v4, no6 = keyvals_get(kv, "ipv6", NULL) && !v6;
+    uint64_t port = keyvals_uint(kv, "port", 0), to = keyvals_uint(kv, "to", 0);
+
+    if (no4 && no6) {
+        error_set(errp, "'ipv4' and 'ipv6' of a socket chardev cannot both be off");
+        return false;
+    }
+    s->family = no6 || (v4 && !v6) ? AF_INET : no4 || (v6 && !v4) ? AF_INET6 : AF_UNSPEC;
+    if (keyvals_get(kv, "to", NULL) && (to < port || to > 65535 || !s->server)) {
+        error_set(errp, "'to=%s' of a socket chardev needs a server, and a number from 'port' to 65535",
+                  keyvals_get(kv, "to", NULL));
+        return false;
+    }
+    s->port_range = to ? to - port : 0;
+    return true;
+}
+
 static bool socket_config(SocketChardev *s, const KeyVals *kv, Error **errp)
 {
     const char *path = keyvals_get(kv, "path", NULL), *host = keyvals_get(kv, "host", NULL);
@@ -467,17 +595,20 @@ static bool socket_config(SocketChardev *s, const KeyVals *kv, Error **errp)
     s->abstract = keyvals_bool(kv, "abstract", false);
     s->tight = keyvals_bool(kv, "tight", true);
     s->reconnect_ms = keyvals_uint(kv, "reconnect-ms", keyvals_uint(kv, "reconnect", 0) * 1000);
+    if (!socket_config_inet(s, kv, errp)) {
+        return false;
+    }
     if (!!path + !!host + !!fd > 1 || (!path && !fd && !port)) {
         error_set(errp, path || fd ? "'path', 'host' and 'fd' of a socket chardev exclude each other"
-                                   : "chardev: socket: no port given");
+                                   : "a socket chardev needs 'path', 'port' or 'fd'");
         return false;
     }
     if (s->server && s->reconnect_ms) {
-        error_set(errp, "'reconnect' option is incompatible with socket in server listen mode");
+        error_set(errp, "'reconnect' of a socket chardev is for clients, not with server=on");
         return false;
     }
     if (!s->server && keyvals_get(kv, "wait", NULL)) {
-        error_set(errp, "'wait' option is incompatible with socket in client connect mode");
+        error_set(errp, "'wait' of a socket chardev needs server=on");
         return false;
     }
     s->is_unix = path != NULL;
@@ -493,7 +624,8 @@ static bool socket_open(Chardev *chr, const KeyVals *kv, Error **errp)
     const char *fd = keyvals_get(kv, "fd", NULL);
     bool wait, ok;
 
-    s->fd = s->listen_fd = -1;
+    s->fd = s->listen_fd = s->connecting_fd = -1;
+    timer_init(&s->look, CLOCK_REAL, socket_look, s);
     timer_init(&s->reconnect, CLOCK_REAL, socket_reconnect, s);
     ok = socket_config(s, kv, errp);
     if (ok) {

@@ -231,6 +231,15 @@ void chr_set_open(Chardev *chr, bool open)
     }
 }
 
+void chr_break(Chardev *chr)
+{
+    int n = chr->mux ? chr->focus : 0;
+
+    if (n < chr->n_fe && chr->fe[n]->event) {
+        chr->fe[n]->event(chr->fe[n]->opaque, CHAR_EVENT_BREAK);
+    }
+}
+
 struct CharWatch {
     void (*fn)(void *opaque);
     void *opaque;
