@@ -51,17 +51,31 @@ static bool type_error(const QapiType *type, const char *path, Error **errp)
 static bool value_from_json(const QapiType *type, json_object *json, void *out, const char *path,
                             Error **errp);
 
-/* In json, has every mandatory field, and nothing else than fields? */
-static bool struct_check_names(const QapiType *type, json_object *json, const char *path, Error **errp)
+/* The struct with the further members of a union's value; NULL: none. */
+static const QapiType *union_branch(const QapiType *type, const void *value)
+{
+    const QapiVariants *v = type->variants;
+
+    return v ? v->types[*(const int *)((const char *)value + v->tag_offset)] : NULL;
+}
+
+static bool has_field(const QapiType *type, const char *name)
+{
+    const QapiField *f = type ? type->fields : NULL;
+
+    while (f && f->name && strcmp(f->name, name)) {
+        f++;
+    }
+    return f && f->name;
+}
+
+/* Nothing in json but fields of the one or (may be NULL) the other? */
+static bool struct_check_names(const QapiType *type, const QapiType *branch, json_object *json, const char *path,
+                               Error **errp)
 {
     json_object_object_foreach(json, key, value) {
-        const QapiField *f = type->fields;
-
         (void)value;
-        while (f->name && strcmp(f->name, key)) {
-            f++;
-        }
-        if (!f->name) {
+        if (!has_field(type, key) && !has_field(branch, key)) {
             error_set(errp, "Parameter '%s%s%s' is unexpected", path, *path ? "." : "", key);
             return false;
         }
@@ -69,12 +83,9 @@ static bool struct_check_names(const QapiType *type, json_object *json, const ch
     return true;
 }
 
-static bool struct_from_json(const QapiType *type, json_object *json, void *out, const char *path,
+static bool fields_from_json(const QapiType *type, json_object *json, void *out, const char *path,
                              Error **errp)
 {
-    if (!json_object_is_type(json, json_type_object)) {
-        return type_error(type, path, errp);
-    }
     for (const QapiField *f = type->fields; f->name; f++) {
         g_autofree char *name = *path ? g_strconcat(path, ".", f->name, NULL) : g_strdup(f->name);
         json_object *value;
@@ -93,7 +104,23 @@ static bool struct_from_json(const QapiType *type, json_object *json, void *out,
             *((bool *)((char *)out + f->has_offset)) = true;
         }
     }
-    return struct_check_names(type, json, path, errp);
+    return true;
+}
+
+static bool struct_from_json(const QapiType *type, json_object *json, void *out, const char *path,
+                             Error **errp)
+{
+    const QapiType *branch;
+
+    if (!json_object_is_type(json, json_type_object)) {
+        return type_error(type, path, errp);
+    }
+    if (!fields_from_json(type, json, out, path, errp)) {
+        return false;
+    }
+    branch = union_branch(type, out);
+    return (!branch || fields_from_json(branch, json, (char *)out + type->variants->offset, path, errp))
+           && struct_check_names(type, branch, json, path, errp);
 }
 
 static bool list_from_json(const QapiType *type, json_object *json, QapiList *out, const char *path,
@@ -216,14 +243,23 @@ static bool field_present(const QapiField *f, const void *value)
     return *(void *const *)((const char *)value + f->offset) != NULL;
 }
 
-static json_object *struct_to_json(const QapiType *type, const void *value)
+static void fields_to_json(const QapiType *type, const void *value, json_object *out)
 {
-    json_object *out = json_object_new_object();
-
     for (const QapiField *f = type->fields; f->name; f++) {
         if (field_present(f, value)) {
             json_object_object_add(out, f->name, qapi_to_json(f->type, (const char *)value + f->offset));
         }
+    }
+}
+
+static json_object *struct_to_json(const QapiType *type, const void *value)
+{
+    json_object *out = json_object_new_object();
+    const QapiType *branch = union_branch(type, value);
+
+    fields_to_json(type, value, out);
+    if (branch) {
+        fields_to_json(branch, (const char *)value + type->variants->offset, out);
     }
     return out;
 }
@@ -285,6 +321,9 @@ void qapi_clear(const QapiType *type, void *value)
         json_object_put(*(json_object **)value);
         break;
     case QAPI_STRUCT:
+        if (union_branch(type, value)) {
+            qapi_clear(union_branch(type, value), (char *)value + type->variants->offset);
+        }
         for (const QapiField *f = type->fields; f->name; f++) {
             qapi_clear(f->type, (char *)value + f->offset);
         }

@@ -7,7 +7,8 @@
  * The functions here walk such a table, so that no type has code of its own.
  *
  * A struct owns what its pointers lead to. Optional members: a NULL pointer is "absent"; for
- * others a bool has_NAME says so. Zeroed memory is an empty value. Any thread; no state.
+ * others a bool has_NAME says so. Zeroed memory is an empty value. The members that a union has for a
+ * word are in u.q_WORD. Any thread; no state.
  * Test: tests/unit/test-qapi.c.
  */
 #ifndef CLEAT_QAPI_QAPI_H
@@ -33,6 +34,12 @@ typedef struct QapiField {
     ptrdiff_t has_offset;       /* of its has_NAME; -1: none */
 } QapiField;
 
+/* A union: which further members a struct has depends on a member that is an enum. */
+typedef struct QapiVariants {
+    ptrdiff_t tag_offset, offset;   /* of that member; of the C union */
+    const QapiType *types[16];      /* structs, by the enum's value; NULL: no further members */
+} QapiVariants;
+
 struct QapiType {
     const char *name;
     QapiKind kind;
@@ -40,6 +47,7 @@ struct QapiType {
     const QapiField *fields;    /* QAPI_STRUCT */
     const char *const *words;   /* QAPI_ENUM: NULL-terminated, in the order of the C enum */
     const QapiType *element;    /* QAPI_LIST */
+    const QapiVariants *variants;   /* QAPI_STRUCT: NULL when it is no union */
 };
 extern const QapiType qapi_type_str, qapi_type_int, qapi_type_uint64, qapi_type_size, qapi_type_bool,
     qapi_type_number, qapi_type_any;

@@ -7,9 +7,11 @@ usage: gen.py types.h|commands.h|tables.c|manual OUTPUT SCHEMA.json...
 A schema file is a row of Python-style dictionaries; `#` lines are comments and `##` blocks are the words of
 the manual about the next expression (`# @member: ...` lines about its members). Expressions:
   { 'enum': NAME, 'data': [WORD...] }
-  { 'struct': NAME, 'data': { ['*']MEMBER: TYPE } }          '*': optional; TYPE: name, or [name] for a list
+  { 'struct': NAME, ['base': STRUCT,] 'data': { ['*']MEMBER: TYPE } }     '*': optional; TYPE: name, or [name]
+  { 'union': NAME, 'base': {...}, 'discriminator': MEMBER, 'data': { WORD: STRUCT } }   more members by a word
   { 'command': NAME, ['data': {...},] ['returns': TYPE,] flags }
        flags: allow-preconfig, session (the handler gets the QMP session), introspect-as (shown element type)
+Introspection shows types of the schema by numbers, as QEMU does: their names are no part of the interface.
   { 'event': NAME, ['data': {...}] }
 """
 import ast
@@ -44,11 +46,16 @@ def upper_name(name):
 class Expr:
     def __init__(self, body, doc, where):
         self.where, self.doc = where, doc
-        self.kind = next((k for k in ('enum', 'struct', 'command', 'event') if k in body), None)
+        self.kind = next((k for k in ('enum', 'struct', 'union', 'command', 'event') if k in body), None)
         if not self.kind:
             fail(where, 'unknown kind of expression')
         self.name = body.pop(self.kind)
         self.data = body.pop('data', {})
+        self.base = body.pop('base', None)
+        self.tag = body.pop('discriminator', None)
+        self.branches = {}
+        if self.kind == 'union':
+            self.branches, self.data, self.base = self.data, self.base, None
         self.returns = body.pop('returns', None)
         self.flags = body
         if set(body) - FLAGS:
@@ -85,7 +92,12 @@ def read_file(path):
 class Schema:
     def __init__(self, paths):
         self.exprs = [e for p in paths for e in read_file(p)]
-        self.types = {e.name: e for e in self.exprs if e.kind in ('enum', 'struct')}
+        self.types = {e.name: e for e in self.exprs if e.kind in ('enum', 'struct', 'union')}
+        for e in self.exprs:
+            if e.base:
+                e.data = dict(self.types[e.base].data, **e.data)
+            if e.kind == 'union':
+                self.check_union(e)
         names = [e.name for e in self.exprs]
         for e in self.exprs:
             if names.count(e.name) > 1:
@@ -99,25 +111,33 @@ class Schema:
         if t not in BUILTINS and t not in self.types:
             fail(where, 'unknown type %s' % t)
 
+    def check_union(self, e):
+        tag = self.types.get(e.data.get(e.tag))
+        if not tag or tag.kind != 'enum':
+            fail(e.where, 'the discriminator of %s is no member that is an enum' % e.name)
+        for word, t in e.branches.items():
+            if word not in tag.data or t not in self.types or self.types[t].kind != 'struct':
+                fail(e.where, "%s: '%s' is no word of %s, or %s is no struct" % (e.name, word, tag.name, t))
+
     def of(self, kind):
         return [e for e in self.exprs if e.kind == kind]
 
     def structs(self):
-        """(name, members) of each struct, those of other structs' members first."""
+        """(name, members, union or None) of each struct, those of other structs' members first."""
         done, out = set(), []
 
         def visit(e):
             if e.name in done:
                 return
             done.add(e.name)
-            for t in e.data.values():
+            for t in list(e.data.values()) + list(e.branches.values()):
                 t = t[0] if isinstance(t, list) else t
-                if t in self.types and self.types[t].kind == 'struct':
+                if t in self.types and self.types[t].kind != 'enum':
                     visit(self.types[t])
-            out.append((e.name, e.data))
-        for e in self.of('struct'):
+            out.append((e.name, e.data, e if e.branches else None))
+        for e in self.of('struct') + self.of('union'):
             visit(e)
-        return out + [(e.args, e.data) for e in self.exprs if e.args]
+        return out + [(e.args, e.data, None) for e in self.exprs if e.args]
 
     def is_pointer(self, t):
         return isinstance(t, list) or t in ('str', 'any')
@@ -155,12 +175,15 @@ def types_h(s):
         words = ['    QAPI_%s_%s,' % (upper_name(e.name), upper_name(w)) for w in e.data]
         out += ['typedef enum Qapi%s {' % c_name(e.name)] + words + ['} Qapi%s;' % c_name(e.name)]
         out += ['extern const QapiType qapi_type_%s;' % c_name(e.name), '']
-    for name, data in s.structs():
+    for name, data, union in s.structs():
         out.append('typedef struct Qapi%s {' % c_name(name))
         for key, t, optional in members(data):
             if optional and not s.is_pointer(t):
                 out.append('    bool has_%s;' % c_name(key))
             out.append('    %s%s;' % (s.c_type(t), c_name(key)))
+        if union:
+            out += ['    union {'] + ['        %s%s;' % (s.c_type(t), c_name('q_' + word))
+                                      for word, t in union.branches.items()] + ['    } u;']
         out += ['} Qapi%s;' % c_name(name), 'extern const QapiType qapi_type_%s;' % c_name(name), '']
     for t in s.list_types():
         out.append('extern const QapiType qapi_list_%s;' % c_name(t))
@@ -185,7 +208,7 @@ def commands_h(s):
 
 def struct_tables(s):
     out = []
-    for name, data in s.structs():
+    for name, data, union in s.structs():
         out.append('static const QapiField fields_%s[] = {' % c_name(name))
         for key, t, optional in members(data):
             has = 'offsetof(Qapi%s, has_%s)' % (c_name(name), c_name(key)) \
@@ -193,8 +216,15 @@ def struct_tables(s):
             out.append('    { "%s", %s, offsetof(Qapi%s, %s), %s, %s },' % (
                 key, s.type_ref(t), c_name(name), c_name(key), 'true' if optional else 'false', has))
         out += ['    { NULL },', '};']
-        out.append('const QapiType qapi_type_%s = { "%s", QAPI_STRUCT, sizeof(Qapi%s), fields_%s };'
-                   % (c_name(name), name, c_name(name), c_name(name)))
+        if union:
+            out.append('static const QapiVariants variants_%s = { offsetof(Qapi%s, %s), offsetof(Qapi%s, u), {'
+                       % (c_name(name), c_name(name), c_name(union.tag), c_name(name)))
+            tag = s.types[union.data[union.tag]]
+            out += ['    [QAPI_%s_%s] = &qapi_type_%s,' % (upper_name(tag.name), upper_name(word), c_name(t))
+                    for word, t in union.branches.items()] + ['} };']
+        out.append('const QapiType qapi_type_%s = { "%s", QAPI_STRUCT, sizeof(Qapi%s), fields_%s%s };'
+                   % (c_name(name), name, c_name(name), c_name(name),
+                      ', .variants = &variants_%s' % c_name(name) if union else ''))
     return out
 
 
@@ -224,40 +254,61 @@ def tables_c(s):
     for e in sorted(s.of('event'), key=lambda e: e.name):
         out.append('    { "%s", %s },' % (e.name, s.type_ref(e.args) if e.args else 'NULL'))
     out += ['    { NULL },', '};', 'const char qapi_schema_json[] =']
-    for piece in textwrap.wrap(json.dumps(introspect(s), separators=(',', ':')), 4000, break_on_hyphens=False):
+    for piece in textwrap.wrap(json.dumps(Introspection(s).rows, separators=(',', ':')), 4000, break_on_hyphens=False):
         out.append('    "%s"' % piece.replace('\\', '\\\\').replace('"', '\\"'))
     return '\n'.join(out) + ';\n'
 
 
-def shown(t):
-    if isinstance(t, list):
-        return '[%s]' % shown(t[0])
-    return BUILTINS[t][2] if t in BUILTINS else t
+class Introspection:
+    """The answer to query-qmp-schema: commands and events by name, the types that they use by number."""
 
+    def __init__(self, schema):
+        self.schema = schema
+        self.rows = [{'name': n, 'meta-type': 'builtin', 'json-type': j} for n, j in JSON_TYPES.items()]
+        self.numbers, self.arrays, self.todo = {}, set(), []
+        for e in schema.exprs:
+            if e.kind in ('command', 'event'):
+                self.rows.append(self.callable_row(e))
+        while self.todo:
+            self.rows.append(self.type_row(*self.todo.pop(0)))
 
-def introspect(s):
-    out = [{'name': n, 'meta-type': 'builtin', 'json-type': j} for n, j in JSON_TYPES.items()]
-    out.append({'name': 'q_empty', 'meta-type': 'object', 'members': []})
-    for e in s.of('enum'):
-        out.append({'name': e.name, 'meta-type': 'enum', 'values': e.data,
-                    'members': [{'name': w} for w in e.data]})
-    for name, data in s.structs():
-        out.append({'name': name, 'meta-type': 'object', 'members': [
-            dict({'name': k, 'type': shown(t)}, **({'default': None} if o else {})) for k, t, o in members(data)]})
-    arrays = set()
-    for e in s.exprs:
-        if e.kind in ('command', 'event'):
-            row = {'name': e.name, 'meta-type': e.kind, 'arg-type': e.args or 'q_empty'}
-            if e.kind == 'command':
-                ret = [e.flags['introspect-as']] if 'introspect-as' in e.flags else e.returns
-                row['ret-type'] = shown(ret) if ret else 'q_empty'
-                if isinstance(ret, list):
-                    arrays.add(shown(ret[0]))
-            out.append(row)
-        if e.kind != 'enum':
-            arrays |= {shown(t[0]) for t in e.data.values() if isinstance(t, list)}
-    out += [{'name': '[%s]' % a, 'meta-type': 'array', 'element-type': a} for a in sorted(arrays)]
-    return out
+    def number(self, name, data, union=None):
+        if name not in self.numbers:
+            self.numbers[name] = str(len(self.numbers))
+            self.todo.append((name, data, union))
+        return self.numbers[name]
+
+    def ref(self, t):
+        if isinstance(t, list):
+            name = '[%s]' % self.ref(t[0])
+            if name not in self.arrays:
+                self.arrays.add(name)
+                self.rows.append({'name': name, 'meta-type': 'array', 'element-type': name[1:-1]})
+            return name
+        if t in BUILTINS:
+            return BUILTINS[t][2]
+        e = self.schema.types[t]
+        return self.number(t, e.data, e if e.branches else None)
+
+    def callable_row(self, e):
+        row = {'name': e.name, 'meta-type': e.kind, 'arg-type': self.number(e.args or 'q_empty', e.data)}
+        if e.kind == 'command':
+            ret = [e.flags['introspect-as']] if 'introspect-as' in e.flags else e.returns
+            row['ret-type'] = self.ref(ret) if ret else self.number('q_empty', {})
+        return row
+
+    def type_row(self, name, data, union):
+        row = {'name': self.numbers[name]}
+        if isinstance(data, list):
+            return dict(row, **{'meta-type': 'enum', 'values': data, 'members': [{'name': w} for w in data]})
+        row.update({'meta-type': 'object', 'members': [
+            dict({'name': k, 'type': self.ref(t)}, **({'default': None} if o else {})) for k, t, o in members(data)]})
+        if union:
+            words = self.schema.types[data[union.tag]].data
+            row.update({'tag': union.tag, 'variants': [
+                {'case': w, 'type': self.ref(union.branches[w]) if w in union.branches else self.number('q_empty', {})}
+                for w in words]})
+        return row
 
 
 def manual_expr(e):
@@ -271,6 +322,8 @@ def manual_expr(e):
         what = 'list of %s' % t[0] if isinstance(t, list) else t
         out += ['``%s``: %s%s' % (key, what, ', optional' if optional else '')]
         out += ['    %s' % about[key]] if key in about else []
+    for word, t in e.branches.items():
+        out += ['With ``%s`` ``%s``: the members of %s' % (e.tag, word, t)]
     if e.data:
         out.append('')
     if e.returns:
@@ -281,7 +334,8 @@ def manual_expr(e):
 def manual(s):
     out = ['.. SPDX-License-Identifier: GPL-2.0-or-later', '.. Generated from qapi/*.json by scripts/qapi/gen.py.', '',
            'QMP', '===', '']
-    for kind, title in (('command', 'Commands'), ('event', 'Events'), ('struct', 'Structures'), ('enum', 'Enumerations')):
+    for kind, title in (('command', 'Commands'), ('event', 'Events'), ('struct', 'Structures'),
+                        ('union', 'Unions'), ('enum', 'Enumerations')):
         out += [title, '-' * len(title), '']
         for e in sorted(s.of(kind), key=lambda e: e.name):
             out += manual_expr(e)
