@@ -95,7 +95,8 @@ def check_no_input(checks, emulator):
     read, write = os.pipe()
     os.close(write)
     for stdin, what in ((subprocess.DEVNULL, '/dev/null'), (read, 'an empty pipe')):
-        for args in (['-nographic'], ['-display', 'none', '-serial', 'stdio'], ['-display', 'none', '-monitor', 'stdio']):
+        for args in (['-nographic'], ['-display', 'none', '-serial', 'stdio'],
+                     ['-display', 'none', '-monitor', 'stdio']):
             p = subprocess.Popen([emulator] + BASE + args, stdin=stdin, stdout=subprocess.DEVNULL,
                                  stderr=subprocess.DEVNULL)
             time.sleep(0.4)

@@ -107,7 +107,8 @@ def check_errors(c, q):
 def check_input(c, q):
     q.send(b' \r\n {"exe')
     time.sleep(0.02)
-    c.check(q.ask(b'cute" : "query-name", "id": {"a": [1, null]}}')['id'] == {'a': [1, None]}, 'a command in two pieces')
+    c.check(q.ask(b'cute" : "query-name", "id": {"a": [1, null]}}')['id'] == {'a': [1, None]},
+            'a command in two pieces')
     q.send(b'{"execute":"query-name","id":1}{"execute":"query-name","id":2} {"execute":"query-name","id":3}')
     c.check([q.read()['id'] for _ in range(3)] == [1, 2, 3], 'three commands in one piece')
     big = 'x' * 200000
