@@ -4,7 +4,7 @@
  *
  * Requests: inb inw inl outb outw outl, readb..readq writeb..writeq, read write memset b64read b64write, clock_step
  * clock_set, irq_intercept_in irq_intercept_out set_irq_in, endianness, module_load, and our own x-cleat-save and
- * x-cleat-load FILE (machine state). Changes of intercepted lines come as "IRQ raise N" and "IRQ lower N".
+ * x-cleat-load FILE (machine state) and x-cleat-regions (what there is to poke at). Changes of intercepted lines come as "IRQ raise N" and "IRQ lower N".
  * Left out: rtas (PowerPC). A request that is malformed answers FAIL and changes nothing.
  */
 #include "accel/qtest.h"
@@ -423,6 +423,29 @@ static void do_load(QTest *q, const Request *r)
     }
 }
 
+/* "io 0x70 0x2 1 1 /machine/unattached/device[3] rtc;": space, address, bytes, valid sizes (0 0: any), owner, name. */
+static void describe_region(const MemorySection *s, void *opaque)
+{
+    GString *out = opaque;
+    g_autofree char *owner = s->mr->owner ? object_path(s->mr->owner) : g_strdup("-");
+
+    if (s->mr->ops && !s->mr->ram) {
+        g_string_append_printf(out, " 0x%" PRIx64 " 0x%" PRIx64 " %u %u %s %s;", s->addr, s->size,
+                               s->mr->ops->valid.min, s->mr->ops->valid.max, owner, s->mr->name);
+    }
+}
+
+static void do_regions(QTest *q, const Request *r)
+{
+    g_autoptr(GString) io = g_string_new(NULL), mem = g_string_new(NULL);
+
+    if (machine_or_fail(q)) {
+        address_space_foreach(&machine_current()->as_io, describe_region, io);
+        address_space_foreach(&machine_current()->as_memory, describe_region, mem);
+        answer(q, "OK io:%s mem:%s\n", io->str, mem->str);
+    }
+}
+
 typedef struct Verb {
     const char *name;
     void (*fn)(QTest *q, const Request *r);
@@ -438,7 +461,7 @@ static const Verb verbs[] = {
     { "clock_step", do_clock_step }, { "clock_set", do_clock_set },
     { "irq_intercept_in", do_intercept }, { "irq_intercept_out", do_intercept }, { "set_irq_in", do_set_irq_in },
     { "endianness", do_endianness }, { "module_load", do_module_load },
-    { "x-cleat-save", do_save }, { "x-cleat-load", do_load },
+    { "x-cleat-regions", do_regions }, { "x-cleat-save", do_save }, { "x-cleat-load", do_load },
 };
 
 static void carry_out(QTest *q, char *line)

@@ -217,6 +217,9 @@ static inline uint8_t ram_dirty_get(uint64_t ram_page)
 /* What is at addr: region and offset (NULL: nothing). For the view's lifetime, see address_space_page. */
 MemoryRegion *address_space_find(AddressSpace *as, hwaddr addr, hwaddr *offset, uint64_t *avail);
 
+/* Calls fn for each section of the present view, in order of address. Machine lock. */
+void address_space_foreach(AddressSpace *as, void (*fn)(const MemorySection *s, void *opaque), void *opaque);
+
 /* HMP `info mtree`: prints trees and flat views. */
 void memory_print_tree(void (*out)(void *opaque, const char *line), void *opaque, bool flat);
 

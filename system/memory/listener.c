@@ -28,6 +28,17 @@ static MemorySection range_section(const FlatRange *r)
                             .readonly = r->readonly || (r->mr->kind == MEM_ROMD && r->romd) };
 }
 
+void address_space_foreach(AddressSpace *as, void (*fn)(const MemorySection *s, void *opaque), void *opaque)
+{
+    const FlatView *view = atomic_load(&as->view);
+
+    for (int i = 0; i < view->n; i++) {
+        MemorySection s = range_section(&view->ranges[i]);
+
+        fn(&s, opaque);
+    }
+}
+
 static bool ranges_equal(const FlatRange *a, const FlatRange *b)
 {
     return a->addr == b->addr && a->last == b->last && a->mr == b->mr && a->offset == b->offset &&

@@ -15,7 +15,8 @@ static const char *const categories[] = {
 
 typedef struct DeviceList {
     const char *category;           /* NULL: those that are in none of the known ones */
-    bool any;
+    bool any;                       /* a device of this category was printed */
+    bool *begun;                    /* so was one of an earlier category */
 } DeviceList;
 
 static const char *type_category(const Type *type)
@@ -47,9 +48,9 @@ static void device_list_line(const Type *type, void *opaque)
         return;
     }
     if (!list->any) {
-        printf("%s%s:\n", list->category == categories[0] ? "" : "\n",
+        printf("%s%s:\n", *list->begun ? "\n" : "",
                list->category ? list->category : "Uncategorized devices");
-        list->any = true;
+        list->any = *list->begun = true;
     }
     printf("name \"%s\"", type->name);
     if (bus) {
@@ -117,11 +118,12 @@ static void print_type_props(const Type *type)
 
 bool device_print_help(const char *driver)
 {
+    bool begun = false;
     const Type *type;
 
     if (!driver) {
         for (int i = 0; i <= (int)G_N_ELEMENTS(categories) - 1; i++) {
-            DeviceList list = { .category = categories[i] };
+            DeviceList list = { .category = categories[i], .begun = &begun };
 
             type_foreach("device", false, device_list_line, &list);
         }
