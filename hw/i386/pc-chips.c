@@ -121,6 +121,7 @@ static bool pc_interrupt_chips(PcMachine *pc, Error **errp)
         pc->cpus[i]->pic_opaque = &pc->pic;
     }
     pc->ioapic = (IoApic *)device_new("ioapic");
+    object_add_child(&m->obj, "ioapic", &pc->ioapic->parent.obj);       /* where qtest programs look for it */
     if (!device_plug(&pc->ioapic->parent, NULL, errp)) {
         return false;
     }
@@ -171,7 +172,9 @@ static bool pc_timers_create(PcMachine *pc, Error **errp)
     pc->rtc = (Rtc *)device_new("mc146818rtc");
     pc->rtc->base_year = RTC_BASE_YEAR;
     pc->rtc->irq_override = pc->hpet ? &pc->hpet->rtc_in : NULL;
-    return device_plug(&pc->rtc->parent.dev, &pc->isa->bus, errp);
+    /* PCs count the year register from the century that CMOS byte 32h holds. */
+    return object_prop_set_uint(&pc->rtc->parent.dev.obj, "base_year", 2000, errp)
+           && device_plug(&pc->rtc->parent.dev, &pc->isa->bus, errp);
 }
 
 static bool pc_port_chips(PcMachine *pc, Error **errp)

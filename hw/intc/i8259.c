@@ -300,6 +300,7 @@ static bool i8259_realize(Object *obj, Error **errp)
     I8259 *s = (I8259 *)obj;
 
     irq_init_array(s->pins, 8, i8259_set_pin, s);
+    irq_pins_in((Device *)obj, NULL, s->pins, 8);
     memory_region_init_io(&s->io, obj, &i8259_ops, s, "pic", 2);
     memory_region_init_io(&s->elcr_io, obj, &i8259_elcr_ops, s, "elcr", 1);
     if (!isa_port_map(&s->parent, &s->io, s->iobase, errp) ||

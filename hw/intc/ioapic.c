@@ -183,6 +183,7 @@ static bool ioapic_realize(Object *obj, Error **errp)
         return false;
     }
     irq_init_array(s->pins, IOAPIC_PINS, ioapic_set_pin, s);
+    irq_pins_in(&s->parent, NULL, s->pins, IOAPIC_PINS);
     memory_region_init_io(&s->mmio, obj, &ioapic_ops, s, "ioapic", IOAPIC_SIZE);
     return true;
 }

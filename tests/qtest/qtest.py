@@ -169,3 +169,16 @@ def state_entries(data):
         out[key] += data[at + 4:at + 4 + length]
         at += 4 + length
     return out
+
+
+def state_fields(payload):
+    """A device's entry as {field: bytes} (system/qdev/vmstate.c)."""
+    at, out = 1 + payload[0] + 8, {}
+    while at < len(payload):
+        n = payload[at]
+        name = payload[at + 1:at + 1 + n].decode()
+        at += 1 + n + 5
+        length = int.from_bytes(payload[at:at + 4], 'little')
+        out[name] = payload[at + 4:at + 4 + length]
+        at += 4 + length
+    return out
