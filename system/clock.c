@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The three clocks. Virtual time is a source (the host's monotonic clock, or the accelerator's) minus an offset while
- * the VM runs, and stands still while it is stopped; under qtest it moves only by clock_qtest_step().
- * Readers take a sequence lock, so clock_ns() is for any thread. Test: tests/unit/test-loop.c.
+ * The three clocks. Virtual time is a source (the host's monotonic clock, or the accelerator's)
+ * minus an offset while the VM runs, and stands still while it is stopped; under qtest it moves
+ * only by clock_qtest_step(). Readers take a sequence lock, so clock_ns() is for any thread. Test:
+ * tests/unit/test-loop.c.
  */
 #include <time.h>
 

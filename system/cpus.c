@@ -2,10 +2,11 @@
 /*
  * vCPU threads: start and stop, kicks, work items, exclusive sections; see include/system/cpus.h.
  *
- * Invariants: (1) `stopped` is set by the vCPU's thread and cleared by vcpus_resume_all(), both under the machine lock. (2) A
- * kick sets exit_request before it looks at `sleeping`; a sleeper sets `sleeping` before it looks at exit_request: no
- * kick is lost. (3) exit_request is cleared before work and stop are looked at, so what comes later ends the next run.
- * (4) A vCPU in guest code is an rcu reader; it is quiescent between runs. Test: tests/unit/test-cpus.c.
+ * Invariants: (1) `stopped` is set by the vCPU's thread and cleared by vcpus_resume_all(), both
+ * under the machine lock. (2) A kick sets exit_request before it looks at `sleeping`; a sleeper
+ * sets `sleeping` before it looks at exit_request: no kick is lost. (3) exit_request is cleared
+ * before work and stop are looked at, so what comes later ends the next run. (4) A vCPU in guest
+ * code is an rcu reader; it is quiescent between runs. Test: tests/unit/test-cpus.c.
  */
 #include "system/cpus.h"
 

@@ -2,10 +2,11 @@
 /*
  * Event loops and the machine lock; see include/system/loop.h for the contract.
  *
- * One turn: run bottom halves and due timers; if nothing ran, ppoll with the first timer's deadline; run handlers of
- * the fds that are ready. The main loop holds the machine lock except in ppoll. Bottom halves are pushed on a
- * lock-free stack, so that a signal handler may schedule one. A handler may run a nested turn.
- * Left out: priorities, idle callbacks. Test: tests/unit/test-loop.c.
+ * One turn: run bottom halves and due timers; if nothing ran, ppoll with the first timer's
+ * deadline; run handlers of the fds that are ready. The main loop holds the machine lock except in
+ * ppoll. Bottom halves are pushed on a lock-free stack, so that a signal handler may schedule one.
+ * A handler may run a nested turn. Left out: priorities, idle callbacks. Test:
+ * tests/unit/test-loop.c.
  */
 #include "system/loop-internal.h"
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The state of a whole machine in one byte array: clock, registered state, devices in tree order, RAM.
+ * The state of a whole machine in one byte array: clock, registered state, devices in tree order,
+ * RAM.
  *
- * Form: magic, then entries [u8 kind][u16 n][key][u32 length][payload], ended by kind 0. A device's key is its path
- * and the type that owns the table. Loading refuses what has no place here and what is missing here; RAM pages that are zero
- * are not in the stream. Main loop thread, machine lock, vCPUs paused. Test: tests/qtest/test-walk-all, test-vmstate.c.
+ * Form: magic, then entries [u8 kind][u16 n][key][u32 length][payload], ended by kind 0. A device's
+ * key is its path and the type that owns the table. Loading refuses what has no place here and what
+ * is missing here; RAM pages that are zero are not in the stream. Main loop thread, machine lock,
+ * vCPUs paused. Test: tests/qtest/test-walk-all, test-vmstate.c.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -261,7 +263,8 @@ static bool load_ram(const Entry *e, Error **errp)
     memcpy(&n, e->payload, 8);
     if (e->len == 8) {
         if (n != rb->size) {
-            error_set(errp, "RAM block '%s' has %" PRIu64 " bytes here, %" PRIu64 " in the stream", e->key, rb->size, n);
+            error_set(errp, "RAM block '%s' has %" PRIu64 " bytes here, %" PRIu64 " in the stream", e->key,
+                      rb->size, n);
             return false;
         }
         for (uint64_t at = 0; at < rb->size; at += PAGE) {

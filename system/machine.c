@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What all machines share: the type, its common properties, the current one, main memory. See include/system/machine.h.
- * Main thread. Test: tests/unit/test-machine.c.
+ * What all machines share: the type, its common properties, the current one, main memory. See
+ * include/system/machine.h. Main thread. Test: tests/unit/test-machine.c.
  */
 #include "system/machine.h"
 

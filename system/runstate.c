@@ -2,10 +2,11 @@
 /*
  * Run state and the requests that change it; see include/system/runstate.h.
  *
- * Requests are flags that any thread sets; main_loop_run() carries them out between turns, so that no device is reset
- * from inside its own access. A vCPU that asks for reset or shutdown stops itself at once: the guest must not run on
- * past the instruction that ended it. -no-reboot and -action are judged when the request is made; quit and
- * signals override -no-shutdown. Test: tests/unit/test-runstate.c.
+ * Requests are flags that any thread sets; main_loop_run() carries them out between turns, so that
+ * no device is reset from inside its own access. A vCPU that asks for reset or shutdown stops
+ * itself at once: the guest must not run on past the instruction that ended it. -no-reboot and
+ * -action are judged when the request is made; quit and signals override -no-shutdown. Test:
+ * tests/unit/test-runstate.c.
  */
 #include "system/runstate.h"
 

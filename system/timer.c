@@ -2,8 +2,9 @@
 /*
  * Timers: one binary heap per loop and clock, in ns; see include/system/loop.h for the contract.
  *
- * Any thread may arm a timer; the callback runs on the loop's thread, with the machine lock for the main loop.
- * A timer is disarmed before its callback runs, so the callback may arm or free it. Test: tests/unit/test-loop.c.
+ * Any thread may arm a timer; the callback runs on the loop's thread, with the machine lock for the
+ * main loop. A timer is disarmed before its callback runs, so the callback may arm or free it.
+ * Test: tests/unit/test-loop.c.
  */
 #include <glib.h>
 

@@ -2,8 +2,9 @@
 /*
  * Stackful coroutines; see include/util/coroutine.h.
  *
- * On x86-64 a switch saves the callee-saved registers, MXCSR and the x87 control word on the old stack and swaps rsp
- * (System V ABI, figure 3.4). Elsewhere ucontext. Under ASan each switch is announced. Test: tests/unit/test-coroutine.c.
+ * On x86-64 a switch saves the callee-saved registers, MXCSR and the x87 control word on the old
+ * stack and swaps rsp (System V ABI, figure 3.4). Elsewhere ucontext. Under ASan each switch is
+ * announced. Test: tests/unit/test-coroutine.c.
  */
 #include "util/coroutine.h"
 

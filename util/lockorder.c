@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Debug builds: aborts with both ranks' numbers when a thread takes locks against the order of docs/devel/threads.rst. */
+/*
+ * Debug builds: aborts with both ranks' numbers when a thread takes locks against the order of
+ * docs/devel/threads.rst.
+ */
 #include "util/lockorder.h"
 
 #ifdef CLEAT_DEBUG_LOCKS

@@ -2,10 +2,10 @@
 /*
  * Epoch reclamation; see include/util/rcu.h for the contract.
  *
- * Each rcu_call() is stamped with a fresh epoch. It is due when no registered reader stands in a section that began before
- * that epoch. membarrier(PRIVATE_EXPEDITED) on the writer's side stands for the fence that readers then do not
- * need; where the host has none, readers fence. The list of readers and of calls is under one leaf lock.
- * Test: tests/unit/test-rcu.c.
+ * Each rcu_call() is stamped with a fresh epoch. It is due when no registered reader stands in a
+ * section that began before that epoch. membarrier(PRIVATE_EXPEDITED) on the writer's side stands
+ * for the fence that readers then do not need; where the host has none, readers fence. The list of
+ * readers and of calls is under one leaf lock. Test: tests/unit/test-rcu.c.
  */
 #include "util/rcu.h"
 

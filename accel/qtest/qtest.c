@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The qtest protocol (see include/accel/qtest.h): one request line, one answer line, "OK ..." or "FAIL ...".
+ * The qtest protocol (see include/accel/qtest.h): one request line, one answer line, "OK ..." or
+ * "FAIL ...".
  *
- * Requests: inb inw inl outb outw outl, readb..readq writeb..writeq, read write memset b64read b64write, clock_step
- * clock_set, irq_intercept_in irq_intercept_out set_irq_in, endianness, module_load, and our own x-cleat-save and
- * x-cleat-load FILE (machine state) and x-cleat-regions (what there is to poke at). Changes of intercepted lines come as "IRQ raise N" and "IRQ lower N".
+ * Requests: inb inw inl outb outw outl, readb..readq writeb..writeq, read write memset b64read
+ * b64write, clock_step clock_set, irq_intercept_in irq_intercept_out set_irq_in, endianness,
+ * module_load, and our own x-cleat-save and x-cleat-load FILE (machine state) and x-cleat-regions
+ * (what there is to poke at). Changes of intercepted lines come as "IRQ raise N" and "IRQ lower N".
  * Left out: rtas (PowerPC). A request that is malformed answers FAIL and changes nothing.
  */
 #include "accel/qtest.h"
@@ -423,7 +425,10 @@ static void do_load(QTest *q, const Request *r)
     }
 }
 
-/* "io 0x70 0x2 1 1 /machine/unattached/device[3] rtc;": space, address, bytes, valid sizes (0 0: any), owner, name. */
+/*
+ * "io 0x70 0x2 1 1 /machine/unattached/device[3] rtc;": space, address, bytes, valid sizes (0 0:
+ * any), owner, name.
+ */
 static void describe_region(const MemorySection *s, void *opaque)
 {
     GString *out = opaque;

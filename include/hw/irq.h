@@ -30,8 +30,9 @@ static inline void irq_pulse(Irq irq) { irq_set(irq, 1); irq_set(irq, 0); }
 void irq_init_array(IrqLine *lines, int count, void (*handler)(void *, int, int), void *opaque);
 
 /*
- * Tells qtest (irq_intercept_in/out, set_irq_in) where a device's pins are: `name` NULL for the only list. `out` points to
- * the fields that the device drives, which may be connected before or after. Call it from init or realize.
+ * Tells qtest (irq_intercept_in/out, set_irq_in) where a device's pins are: `name` NULL for the
+ * only list. `out` points to the fields that the device drives, which may be connected before or
+ * after. Call it from init or realize.
  */
 void irq_pins_in(Device *dev, const char *name, IrqLine *lines, int count);
 void irq_pins_out(Device *dev, const char *name, Irq *pins, int count);

@@ -3,8 +3,8 @@
  * A virtual CPU as the rest of the process sees it: a thread that runs until it is asked to stop.
  *
  * What a vCPU computes is the accelerator's business (include/accel/accel.h), what it is is the
- * target's (include/target/i386/cpu.h); this header is what devices, monitors and the run state need.
- * Thread notes stand at each function. Test: tests/unit/test-cpus.c.
+ * target's (include/target/i386/cpu.h); this header is what devices, monitors and the run state
+ * need. Thread notes stand at each function. Test: tests/unit/test-cpus.c.
  */
 #ifndef CLEAT_SYSTEM_CPUS_H
 #define CLEAT_SYSTEM_CPUS_H
@@ -70,7 +70,10 @@ void vcpus_pause_all(void);
 void vcpus_resume_all(void);
 /* Ends all threads and joins them (shutdown). Main loop thread, machine lock. */
 void vcpus_join_all(void);
-/* Stops the vCPU whose thread this is, at its next boundary, until the main loop resumes it; no-op on other threads. */
+/*
+ * Stops the vCPU whose thread this is, at its next boundary, until the main loop resumes it; no-op
+ * on other threads.
+ */
 void vcpu_stop_current(void);
 /* Brings architectural state from / to the accelerator on all vCPUs. Main loop thread, machine lock, all paused. */
 void vcpus_get_state(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Memory backends (-object memory-backend-*): host memory that the user shaped, for a machine or a DIMM to use.
- * Main thread. Test: tests/unit/test-backends.c.
+ * Memory backends (-object memory-backend-*): host memory that the user shaped, for a machine or a
+ * DIMM to use. Main thread. Test: tests/unit/test-backends.c.
  */
 #ifndef CLEAT_SYSTEM_HOSTMEM_H
 #define CLEAT_SYSTEM_HOSTMEM_H

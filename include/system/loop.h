@@ -2,8 +2,9 @@
 /*
  * Event loops: file descriptors, bottom halves and timers; and the machine lock.
  *
- * The main loop belongs to the main thread; an -object iothread owns another. One ppoll with ns precision per turn.
- * Handlers and timers run on the loop's thread; the main loop's hold the machine lock. Test: tests/unit/test-loop.c.
+ * The main loop belongs to the main thread; an -object iothread owns another. One ppoll with ns
+ * precision per turn. Handlers and timers run on the loop's thread; the main loop's hold the
+ * machine lock. Test: tests/unit/test-loop.c.
  */
 #ifndef CLEAT_SYSTEM_LOOP_H
 #define CLEAT_SYSTEM_LOOP_H
@@ -23,7 +24,10 @@ void loop_quit(Loop *loop);                            /* any thread */
 /* One turn; may block when blocking. True if something ran. */
 bool loop_poll(Loop *loop, bool blocking);
 
-/* Readiness: events as poll(2). A second call for the same fd replaces; fn NULL removes. Loop's thread or machine lock. */
+/*
+ * Readiness: events as poll(2). A second call for the same fd replaces; fn NULL removes. Loop's
+ * thread or machine lock.
+ */
 typedef void FdHandler(void *opaque);
 void loop_set_fd(Loop *loop, int fd, FdHandler *on_read, FdHandler *on_write, void *opaque);
 

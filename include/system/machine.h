@@ -2,8 +2,8 @@
 /*
  * The machine object: what the command line asked for, and what a board builds from it.
  *
- * A board is a Type with parent "machine" whose ops is a MachineOps; vl.c creates it, fills `config`, sets
- * -machine properties, then calls ops->build. Main thread.
+ * A board is a Type with parent "machine" whose ops is a MachineOps; vl.c creates it, fills
+ * `config`, sets -machine properties, then calls ops->build. Main thread.
  */
 #ifndef CLEAT_SYSTEM_MACHINE_H
 #define CLEAT_SYSTEM_MACHINE_H
@@ -48,8 +48,8 @@ typedef struct MachineConfig {                  /* strings are borrowed for the 
 } MachineConfig;
 
 /*
- * The path of a data file (firmware, option ROM): as given when it exists, else in data_dirs, else where
- * Debian's packages put such files. NULL: nowhere. Caller frees.
+ * The path of a data file (firmware, option ROM): as given when it exists, else in data_dirs, else
+ * where Debian's packages put such files. NULL: nowhere. Caller frees.
  */
 char *machine_data_file(const MachineConfig *config, const char *name);
 /* The folders searched after -L; ended by NULL. */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Guest physical memory: a tree of regions, flattened into an immutable view, dispatched without locks for RAM.
+ * Guest physical memory: a tree of regions, flattened into an immutable view, dispatched without
+ * locks for RAM.
  *
- * Regions form a tree with priorities (a higher one hides a lower one where they overlap); an AddressSpace shows one
- * root. After a change (a transaction's end) the tree is flattened to a FlatView that readers reach through an atomic
- * pointer and that is reclaimed by epoch (util/rcu.h). Sizes and addresses are bytes; a size of 2^64 is written
- * MEMORY_SIZE_ALL. Changes: machine lock. Access: any thread; MMIO ops are called with the machine lock
- * held (taken by dispatch) unless the region is `lockless`. Test: tests/unit/test-memory.c.
+ * Regions form a tree with priorities (a higher one hides a lower one where they overlap); an
+ * AddressSpace shows one root. After a change (a transaction's end) the tree is flattened to a
+ * FlatView that readers reach through an atomic pointer and that is reclaimed by epoch
+ * (util/rcu.h). Sizes and addresses are bytes; a size of 2^64 is written MEMORY_SIZE_ALL. Changes:
+ * machine lock. Access: any thread; MMIO ops are called with the machine lock held (taken by
+ * dispatch) unless the region is `lockless`. Test: tests/unit/test-memory.c.
  */
 #ifndef CLEAT_SYSTEM_MEMORY_H
 #define CLEAT_SYSTEM_MEMORY_H
@@ -29,7 +31,10 @@ typedef uint64_t hwaddr;
 
 typedef enum MemResult { MEM_OK = 0, MEM_DECODE_ERROR = 1, MEM_DEVICE_ERROR = 2 } MemResult;
 
-/* Access rules are data: sizes the guest may use (valid) and sizes the ops implement (impl); dispatch splits and joins. */
+/*
+ * Access rules are data: sizes the guest may use (valid) and sizes the ops implement (impl);
+ * dispatch splits and joins.
+ */
 typedef struct MemoryRegionOps {
     uint64_t (*read)(void *opaque, hwaddr offset, unsigned size);
     void (*write)(void *opaque, hwaddr offset, uint64_t value, unsigned size);
@@ -70,7 +75,10 @@ bool memory_region_init_rom(MemoryRegion *mr, Object *owner, const char *name, u
 /* Flash: reads come from memory while romd mode is on, writes (and reads otherwise) go to ops. */
 bool memory_region_init_romd(MemoryRegion *mr, Object *owner, const MemoryRegionOps *ops, void *opaque,
                              const char *name, uint64_t size, Error **errp);
-/* RAM on memory that the caller mapped (memory backends); flags RAM_*. fd -1: private anonymous. Takes the mapping. */
+/*
+ * RAM on memory that the caller mapped (memory backends); flags RAM_*. fd -1: private anonymous.
+ * Takes the mapping.
+ */
 bool memory_region_init_ram_ptr(MemoryRegion *mr, Object *owner, const char *name, uint64_t size, void *host,
                                 int fd, uint64_t fd_offset, unsigned flags, Error **errp);
 enum { RAM_SHARED = 1, RAM_HUGETLB = 2, RAM_PMEM = 4, RAM_READONLY = 8 };
@@ -119,7 +127,7 @@ void address_space_set(AddressSpace *as, hwaddr addr, uint8_t byte, size_t len);
 typedef struct MemoryPage {
     MemoryRegion *mr;               /* NULL: nothing is there (reads all ones) */
     hwaddr offset;                  /* of the page in mr */
-    uint8_t *host;                  /* RAM/ROM: host address of the page; NULL: MMIO, or a page shared by several regions */
+    uint8_t *host;                  /* RAM/ROM: host address of the page; NULL: MMIO, or of several regions */
     bool readonly;                  /* writes are dropped (ROM) or go to ops (ROMD) */
     RamBlock *ram;
     uint64_t ram_page;              /* page number in the ram address space: index of dirty/code bitmaps */
@@ -198,8 +206,9 @@ bool ram_dirty_test_clear(uint64_t ram_page, uint64_t pages, uint8_t bits);
 void ram_dirty_or(uint64_t ram_page, uint8_t bits);
 void ram_dirty_and(uint64_t ram_page, uint8_t bits);
 /*
- * Told about writes to pages with DIRTY_CODE clear (the software CPU's code cache), on the writer's thread. The hook
- * sets DIRTY_CODE itself (ram_dirty_or) when the page holds no code any more. Without a hook the write sets it.
+ * Told about writes to pages with DIRTY_CODE clear (the software CPU's code cache), on the writer's
+ * thread. The hook sets DIRTY_CODE itself (ram_dirty_or) when the page holds no code any more.
+ * Without a hook the write sets it.
  */
 void ram_code_hook_set(void (*fn)(uint64_t ram_page, unsigned offset, unsigned len));
 /* Told when dirty bits of a range were cleared: write translations of it must be dropped before the return. */

@@ -2,13 +2,13 @@
 /*
  * Types, objects, properties, devices and buses.
  *
- * One Type describes a device, a user-creatable object (-object), a machine or a CPU. A file ends in one
- * `static const Type` and TYPE_REGISTER(it); no central list exists. Instances are plain C structs whose
- * first member is the parent's struct (Object, Device, PCIDevice, ...), zeroed at creation, properties at
- * their defaults. Life: init (cannot fail) -> properties set -> realize (may fail, undoes itself) ->
- * reset (cannot fail, idempotent) -> unrealize -> fini. Each hook of a type is called in addition to its
- * parent's: init, realize and reset from the root down, unrealize and fini from the leaf up; when a
- * realize fails, those above it that succeeded are unrealized.
+ * One Type describes a device, a user-creatable object (-object), a machine or a CPU. A file ends
+ * in one `static const Type` and TYPE_REGISTER(it); no central list exists. Instances are plain C
+ * structs whose first member is the parent's struct (Object, Device, PCIDevice, ...), zeroed at
+ * creation, properties at their defaults. Life: init (cannot fail) -> properties set -> realize
+ * (may fail, undoes itself) -> reset (cannot fail, idempotent) -> unrealize -> fini. Each hook of a
+ * type is called in addition to its parent's: init, realize and reset from the root down, unrealize
+ * and fini from the leaf up; when a realize fails, those above it that succeeded are unrealized.
  * Main loop thread, or machine lock held. Tests: tests/unit/test-qdev.c, tests/qtest/test-walk-all.
  */
 #ifndef CLEAT_SYSTEM_QDEV_H
@@ -100,7 +100,10 @@ bool object_prop_set_link(Object *obj, const char *name, Object *target, Error *
 char *object_prop_get(Object *obj, const char *name, Error **errp);    /* as text; caller frees */
 const Property *type_prop_find(const Type *type, const char *name);
 void type_prop_foreach(const Type *type, void (*fn)(const Property *p, void *opaque), void *opaque);
-/* Property kinds whose fields belong to rooms above this one (PROP_CHARDEV): they register how to set and show them. */
+/*
+ * Property kinds whose fields belong to rooms above this one (PROP_CHARDEV): they register how to
+ * set and show them.
+ */
 typedef struct PropKindOps {
     bool (*set)(Object *obj, const Property *p, void *field, const char *value, Error **errp);
     char *(*get)(Object *obj, const Property *p, void *field);
@@ -134,7 +137,8 @@ void object_init(void *mem, const char *type);
 void object_ref(Object *obj);
 void object_unref(Object *obj);
 Object *object_root(void);                                 /* "/"; holds /machine, /objects, /chardevs */
-void object_add_child(Object *parent, const char *name, Object *child);   /* takes the reference; "x[*]" picks an index */
+/* Takes the reference; "x[*]" picks an index. */
+void object_add_child(Object *parent, const char *name, Object *child);
 void object_remove(Object *obj);                           /* from its parent, dropping that reference */
 Object *object_resolve(const char *path_or_id);
 Object *object_child(const Object *parent, const char *name);
@@ -170,14 +174,20 @@ typedef struct BusOps {
     bool (*check)(Bus *bus, Device *dev, Error **errp);
     void (*reset)(Bus *bus);
     char *(*dev_path)(const Device *dev);   /* "0000:00:03.0", for info qtree and messages */
-    /* Hot-plug after start-up: NULL plug_hot: the bus refuses it. unplug asks the guest (it completes with device_unplug). */
+    /*
+     * Hot-plug after start-up: NULL plug_hot: the bus refuses it. unplug asks the guest (it
+     * completes with device_unplug).
+     */
     bool (*plug_hot)(Bus *bus, Device *dev, Error **errp);
     bool (*unplug_request)(Bus *bus, Device *dev, Error **errp);
 } BusOps;
 void bus_init(Bus *bus, const char *type, Device *owner, const char *name);   /* embedded bus */
 Bus *bus_new(const char *type, Device *owner, const char *name);
 Bus *bus_find(const char *name);                           /* "pci.0", "isa.0", by id or path */
-/* Puts dev on bus (NULL: system bus), under /machine/peripheral/ID, /peripheral-anon or /unattached, and realizes it. */
+/*
+ * Puts dev on bus (NULL: system bus), under /machine/peripheral/ID, /peripheral-anon or
+ * /unattached, and realizes it.
+ */
 bool device_plug(Device *dev, Bus *bus, Error **errp);
 /* Unrealizes and takes away a device; memory goes by epoch. */
 void device_unplug(Device *dev);

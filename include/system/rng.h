@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * -object rng-*: entropy for virtio-rng and the like. Main loop thread, machine lock. Test: tests/unit/test-backends.c.
+ * -object rng-*: entropy for virtio-rng and the like. Main loop thread, machine lock. Test:
+ * tests/unit/test-backends.c.
  */
 #ifndef CLEAT_SYSTEM_RNG_H
 #define CLEAT_SYSTEM_RNG_H

@@ -2,9 +2,9 @@
 /*
  * The run state of the virtual machine and the requests that change it.
  *
- * Requests (reset, shutdown, powerdown, panic, stop) may come from any thread; the main loop carries them out between
- * its turns, with the vCPUs paused where needed. -action and -no-reboot/-no-shutdown decide what a request leads to.
- * Test: tests/unit/test-runstate.c.
+ * Requests (reset, shutdown, powerdown, panic, stop) may come from any thread; the main loop
+ * carries them out between its turns, with the vCPUs paused where needed. -action and
+ * -no-reboot/-no-shutdown decide what a request leads to. Test: tests/unit/test-runstate.c.
  */
 #ifndef CLEAT_SYSTEM_RUNSTATE_H
 #define CLEAT_SYSTEM_RUNSTATE_H

@@ -2,10 +2,11 @@
 /*
  * VMState: which fields of a struct make up a device's migrated state, as a table.
  *
- * The stream is ours: each section is {name, version, length, named fields}, each field {name, kind, count, bytes},
- * so a reader can skip what it does not know and refuse what it needs and lacks. Saving is a pure function of the
- * struct; loading fills it and then post_load recomputes what is derived (and drives output lines).
- * Machine lock. Test: tests/unit/test-vmstate.c and the walk-all test.
+ * The stream is ours: each section is {name, version, length, named fields}, each field {name,
+ * kind, count, bytes}, so a reader can skip what it does not know and refuse what it needs and
+ * lacks. Saving is a pure function of the struct; loading fills it and then post_load recomputes
+ * what is derived (and drives output lines). Machine lock. Test: tests/unit/test-vmstate.c and the
+ * walk-all test.
  */
 #ifndef CLEAT_SYSTEM_VMSTATE_H
 #define CLEAT_SYSTEM_VMSTATE_H
@@ -37,14 +38,19 @@ struct VMState {
     bool (*post_load)(void *opaque, Error **errp);  /* also where loaded values are judged */
     bool (*needed)(const void *opaque);
 };
-#define VM_FIELD(s, f, k) { .name = #f, .kind = k, .offset = offsetof(s, f), .size = sizeof(((s *)0)->f), .count = 1 }
-#define VM_ARRAY(s, f, k) { .name = #f, .kind = k, .offset = offsetof(s, f), .size = sizeof(((s *)0)->f[0]), \
-                            .count = sizeof(((s *)0)->f) / sizeof(((s *)0)->f[0]) }
-#define VM_BUFFER(s, f) { .name = #f, .kind = VM_BYTES, .offset = offsetof(s, f), .size = sizeof(((s *)0)->f), .count = 1 }
-#define VM_SUB(s, f, v) { .name = #f, .kind = VM_STRUCT, .offset = offsetof(s, f), .size = sizeof(((s *)0)->f), .count = 1, .sub = &(v) }
-#define VM_SUB_ARRAY(s, f, v) { .name = #f, .kind = VM_STRUCT, .offset = offsetof(s, f), .size = sizeof(((s *)0)->f[0]), \
-                            .count = sizeof(((s *)0)->f) / sizeof(((s *)0)->f[0]), .sub = &(v) }
-#define VM_TIMER_FIELD(s, f) { .name = #f, .kind = VM_TIMER, .offset = offsetof(s, f), .size = sizeof(Timer), .count = 1 }
+#define VM_SIZE_OF(s, f) sizeof(((s *)0)->f)
+#define VM_COUNT_OF(s, f) (VM_SIZE_OF(s, f) / VM_SIZE_OF(s, f[0]))
+#define VM_FIELD(s, f, k) \
+    { .name = #f, .kind = k, .offset = offsetof(s, f), .size = VM_SIZE_OF(s, f), .count = 1 }
+#define VM_ARRAY(s, f, k) \
+    { .name = #f, .kind = k, .offset = offsetof(s, f), .size = VM_SIZE_OF(s, f[0]), .count = VM_COUNT_OF(s, f) }
+#define VM_BUFFER(s, f) VM_FIELD(s, f, VM_BYTES)
+#define VM_SUB(s, f, v) \
+    { .name = #f, .kind = VM_STRUCT, .offset = offsetof(s, f), .size = VM_SIZE_OF(s, f), .count = 1, .sub = &(v) }
+#define VM_SUB_ARRAY(s, f, v) \
+    { .name = #f, .kind = VM_STRUCT, .offset = offsetof(s, f), .size = VM_SIZE_OF(s, f[0]), \
+      .count = VM_COUNT_OF(s, f), .sub = &(v) }
+#define VM_TIMER_FIELD(s, f) VM_FIELD(s, f, VM_TIMER)
 #define VM_END { .name = NULL }
 
 void vmstate_save(const VMState *vms, void *opaque, GByteArray *out);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stackful coroutines: code that waits, written as if it blocked (block, monitor and migration code).
+ * Stackful coroutines: code that waits, written as if it blocked (block, monitor and migration
+ * code).
  *
- * A coroutine runs on the thread that enters it, until it yields or returns. Stacks are small (COROUTINE_STACK bytes, with
- * a guard page) and pooled per thread: no large arrays on them. One thread at a time may enter a given coroutine.
- * Test: tests/unit/test-coroutine.c.
+ * A coroutine runs on the thread that enters it, until it yields or returns. Stacks are small
+ * (COROUTINE_STACK bytes, with a guard page) and pooled per thread: no large arrays on them. One
+ * thread at a time may enter a given coroutine. Test: tests/unit/test-coroutine.c.
  */
 #ifndef CLEAT_UTIL_COROUTINE_H
 #define CLEAT_UTIL_COROUTINE_H

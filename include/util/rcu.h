@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reclamation by epoch: readers of a published structure never wait, writers free the old one later.
+ * Reclamation by epoch: readers of a published structure never wait, writers free the old one
+ * later.
  *
- * A reader stands between rcu_read_lock() and rcu_read_unlock() (cheap, nests, any thread, no registration
- * needed). A writer unpublishes and hands the old thing to rcu_call(); it is freed once every reader that could have seen
- * it has left. A vCPU is a reader while it executes guest code, so it is quiescent at each exit or kick;
- * a loop is one only inside its handlers' own sections. Test: tests/unit/test-rcu.c.
+ * A reader stands between rcu_read_lock() and rcu_read_unlock() (cheap, nests, any thread, no
+ * registration needed). A writer unpublishes and hands the old thing to rcu_call(); it is freed
+ * once every reader that could have seen it has left. A vCPU is a reader while it executes guest
+ * code, so it is quiescent at each exit or kick; a loop is one only inside its handlers' own
+ * sections. Test: tests/unit/test-rcu.c.
  */
 #ifndef CLEAT_UTIL_RCU_H
 #define CLEAT_UTIL_RCU_H

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Trace events: named points in the code that print one line each when they are switched on (-trace, -d trace:).
+ * Trace events: named points in the code that print one line each when they are switched on
+ * (-trace, -d trace:).
  *
- * A room lists its events in a file `trace-events`, one a line: NAME(TYPE ARG, ...) "FORMAT". scripts/tracetool.py
- * makes trace-ROOM.h (hw/char: "trace-hw_char.h") with an inline trace_NAME() that costs one load and a branch when off.
- * Switching: any thread. Test: tests/unit/test-trace.c.
+ * A room lists its events in a file `trace-events`, one a line: NAME(TYPE ARG, ...) "FORMAT".
+ * scripts/tracetool.py makes trace-ROOM.h (hw/char: "trace-hw_char.h") with an inline trace_NAME()
+ * that costs one load and a branch when off. Switching: any thread. Test: tests/unit/test-trace.c.
  */
 #ifndef CLEAT_UTIL_TRACE_H
 #define CLEAT_UTIL_TRACE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sizes as people write them: "64", "64K", "1.5G", "0x1000". Pure functions, any thread.
- * Test: tests/unit/test-util.c.
+ * Test: tests/unit/test-rcu.c.
  */
 #ifndef CLEAT_UTIL_UNITS_H
 #define CLEAT_UTIL_UNITS_H
@@ -28,8 +28,9 @@ static inline bool is_power_of_2(uint64_t n)
 typedef enum ParseResult { PARSE_OK, PARSE_BAD, PARSE_RANGE } ParseResult;
 
 /*
- * The whole of `text` as a size in bytes; a bare number counts in `unit` bytes (1: bytes, MiB: for -m).
- * Suffixes B K M G T P E in either case; a decimal fraction may stand before a suffix or unit > 1.
+ * The whole of `text` as a size in bytes; a bare number counts in `unit` bytes (1: bytes, MiB: for
+ * -m). Suffixes B K M G T P E in either case; a decimal fraction may stand before a suffix or unit
+ * > 1.
  */
 ParseResult parse_size(const char *text, uint64_t unit, uint64_t *out);
 /* Unsigned: decimal, 0x hexadecimal or 0 octal, the whole text; "-1" is PARSE_RANGE. */

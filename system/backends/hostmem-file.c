@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * memory-backend-file and memory-backend-memfd: guest memory in a file, a hugetlbfs or device file, or a memfd.
- * A mem-path that is a directory gets an unlinked file in it. Main thread. Test: tests/unit/test-backends.c.
+ * memory-backend-file and memory-backend-memfd: guest memory in a file, a hugetlbfs or device file,
+ * or a memfd. A mem-path that is a directory gets an unlinked file in it. Main thread. Test:
+ * tests/unit/test-backends.c.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,9 @@
 /*
  * Memory backends: what the kinds share, and memory-backend-ram. See include/system/hostmem.h.
  *
- * Realize maps the memory, binds it to NUMA nodes (mbind), sets merge and dump advice, preallocates. Left out:
- * prealloc-context (there is no thread-context object). Main thread. Test: tests/unit/test-backends.c.
+ * Realize maps the memory, binds it to NUMA nodes (mbind), sets merge and dump advice,
+ * preallocates. Left out: prealloc-context (there is no thread-context object). Main thread. Test:
+ * tests/unit/test-backends.c.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -121,7 +122,8 @@ static void *map_pages(HostMem *hm, const HostMemMap *map, Error **errp)
     uint64_t room = hm->size + align;
     uint8_t *got, *start;
 
-    got = room < hm->size ? MAP_FAILED : mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    got = room < hm->size ? MAP_FAILED
+                          : mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (got != MAP_FAILED) {
         start = (uint8_t *)ALIGN_UP((uintptr_t)got, align);
         if (start > got) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * -object iothread. The loop polls without sleeping for a while before it sleeps (poll-max-ns), a time that grows while
- * events come soon after and shrinks when they do not. Main thread. Test: tests/unit/test-backends.c.
+ * -object iothread. The loop polls without sleeping for a while before it sleeps (poll-max-ns), a
+ * time that grows while events come soon after and shrinks when they do not. Main thread. Test:
+ * tests/unit/test-backends.c.
  */
 #include "system/iothread.h"
 

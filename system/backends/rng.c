@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * -object rng-builtin (getrandom) and rng-random (a file or device). See include/system/rng.h.
- * Left out: rng-egd, which is refused by a sentence. Main loop thread. Test: tests/unit/test-backends.c.
+ * -object rng-builtin (getrandom) and rng-random (a file or device). See include/system/rng.h. Left
+ * out: rng-egd, which is refused by a sentence. Main loop thread. Test: tests/unit/test-backends.c.
  */
 #include "system/rng.h"
 

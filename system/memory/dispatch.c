@@ -2,9 +2,10 @@
 /*
  * Access to guest memory: RAM by copy without a lock, everything else through its region's ops.
  *
- * An access is cut into pieces that the region declares valid, a piece into what the ops implement. Ops run with the machine
- * lock, taken here if need be. A device that reaches its own regions from inside its own ops (DMA onto itself) gets a
- * bus error; each thread keeps its chain of ops under way for that. Any thread. Test: tests/unit/test-memory.c.
+ * An access is cut into pieces that the region declares valid, a piece into what the ops implement.
+ * Ops run with the machine lock, taken here if need be. A device that reaches its own regions from
+ * inside its own ops (DMA onto itself) gets a bus error; each thread keeps its chain of ops under
+ * way for that. Any thread. Test: tests/unit/test-memory.c.
  */
 #include <errno.h>
 #include <glib.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DMA windows: guest memory as an iovec that stays valid until it is unmapped; see include/system/memory.h.
+ * DMA windows: guest memory as an iovec that stays valid until it is unmapped; see
+ * include/system/memory.h.
  *
- * RAM is mapped in place and its block pinned; a range that touches anything else goes through a bounce buffer as a
- * whole. Unmapping tells the dirty map and the code cache. Any thread. Test: tests/unit/test-memory.c.
+ * RAM is mapped in place and its block pinned; a range that touches anything else goes through a
+ * bounce buffer as a whole. Unmapping tells the dirty map and the code cache. Any thread. Test:
+ * tests/unit/test-memory.c.
  */
 #include <glib.h>
 #include <string.h>

@@ -2,9 +2,10 @@
 /*
  * From the tree of regions to a flat, sorted list of ranges.
  *
- * Regions are rendered highest priority first; each fills only what is still empty, so that what is rendered first
- * hides what comes later. Arithmetic is 128 bits wide: an alias may start "below zero". Pure functions of the tree,
- * but for the epoch-deferred free. Machine lock. Test: tests/unit/test-memory.c (against a brute-force model).
+ * Regions are rendered highest priority first; each fills only what is still empty, so that what is
+ * rendered first hides what comes later. Arithmetic is 128 bits wide: an alias may start "below
+ * zero". Pure functions of the tree, but for the epoch-deferred free. Machine lock. Test:
+ * tests/unit/test-memory.c (against a brute-force model).
  */
 #include <glib.h>
 #include <string.h>

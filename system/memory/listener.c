@@ -2,8 +2,9 @@
 /*
  * Listeners: who is told how a view changed (KVM slots, software TLBs, dirty logs, doorbells).
  *
- * An update is begin, all dels, all adds, log changes, commit. The view that readers see is already the new one; the old
- * one's memory is not unmapped before its readers have left. Machine lock. Test: tests/unit/test-memory.c.
+ * An update is begin, all dels, all adds, log changes, commit. The view that readers see is already
+ * the new one; the old one's memory is not unmapped before its readers have left. Machine lock.
+ * Test: tests/unit/test-memory.c.
  */
 #include <glib.h>
 #include <string.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * RAM blocks: host memory behind RAM and ROM regions, the dirty map, and what a write to them means.
+ * RAM blocks: host memory behind RAM and ROM regions, the dirty map, and what a write to them
+ * means.
  *
- * Each block has a range of page numbers in one "ram address space"; the dirty map has a byte for each. The map lies at a
- * fixed address and grows in place as blocks come, so that it is never larger than the RAM calls for: an
- * over-sized reservation would count as locked memory under mlockall. Blocks and their pages go by epoch.
- * Machine lock for making and freeing; the dirty map is for any thread. Test: tests/unit/test-memory.c.
+ * Each block has a range of page numbers in one "ram address space"; the dirty map has a byte for
+ * each. The map lies at a fixed address and grows in place as blocks come, so that it is never
+ * larger than the RAM calls for: an over-sized reservation would count as locked memory under
+ * mlockall. Blocks and their pages go by epoch. Machine lock for making and freeing; the dirty map
+ * is for any thread. Test: tests/unit/test-memory.c.
  */
 #include <errno.h>
 #include <glib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tree of regions and the transactions that change it; see include/system/memory.h.
- * Every change marks the views stale; the end of the outermost transaction renders each distinct root once and
- * publishes. Machine lock, or main thread at start-up. Test: tests/unit/test-memory.c.
+ * The tree of regions and the transactions that change it; see include/system/memory.h. Every
+ * change marks the views stale; the end of the outermost transaction renders each distinct root
+ * once and publishes. Machine lock, or main thread at start-up. Test: tests/unit/test-memory.c.
  */
 #include <glib.h>
 #include <string.h>

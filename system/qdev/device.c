@@ -243,7 +243,10 @@ static void device_place(Device *dev)
     }
 }
 
-/* A device that fails to plug is left unrealized and off the bus; its place in the tree stays the caller's to undo. */
+/*
+ * A device that fails to plug is left unrealized and off the bus; its place in the tree stays the
+ * caller's to undo.
+ */
 bool device_plug(Device *dev, Bus *bus, Error **errp)
 {
     const BusOps *ops = bus ? type_ops(bus->obj.type) : NULL;

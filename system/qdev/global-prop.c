@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * -global: defaults from the user for every instance of a type. Later ones win. A setting for a type or property
- * that never came up is reported once the machine stands. Main thread. Test: tests/unit/test-qdev.c.
+ * -global: defaults from the user for every instance of a type. Later ones win. A setting for a
+ * type or property that never came up is reported once the machine stands. Main thread. Test:
+ * tests/unit/test-qdev.c.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Objects: creation, references, the composition tree and its paths, realize. See include/system/qdev.h.
- * Machine lock, or main thread. Test: tests/unit/test-qdev.c.
+ * Objects: creation, references, the composition tree and its paths, realize. See
+ * include/system/qdev.h. Machine lock, or main thread. Test: tests/unit/test-qdev.c.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Properties: text to field and back, defaults, the storage they own. See include/system/qdev.h.
- * Messages name the property and the value. Machine lock, or main thread. Test: tests/unit/test-qdev.c.
+ * Messages name the property and the value. Machine lock, or main thread. Test:
+ * tests/unit/test-qdev.c.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reset of the whole tree: what sits on a device's buses and inside it before the device itself, so that
- * a parent's reset sees quiet children. Main thread, machine lock. Test: tests/unit/test-qdev.c.
+ * Reset of the whole tree: what sits on a device's buses and inside it before the device itself, so
+ * that a parent's reset sees quiet children. Main thread, machine lock. Test:
+ * tests/unit/test-qdev.c.
  */
 #include "system/qdev/qdev-internal.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The registry of types: filled by constructors before main, read-only after. See include/system/qdev.h.
- * Parents are looked up by name on demand, since constructors run in no particular order.
- * Test: tests/unit/test-qdev.c.
+ * The registry of types: filled by constructors before main, read-only after. See
+ * include/system/qdev.h. Parents are looked up by name on demand, since constructors run in no
+ * particular order. Test: tests/unit/test-qdev.c.
  */
 #include <string.h>
 

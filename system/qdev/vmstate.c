@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Saving and loading by table; the stream's form is in include/system/vmstate.h, docs/devel/vmstate.rst in words.
+ * Saving and loading by table; the stream's form is in include/system/vmstate.h,
+ * docs/devel/vmstate.rst in words.
  *
- * All numbers in the stream are little-endian. A section is [u8 n][name][u32 version][u32 length][fields]; a field is [u8 n]
- * [name][u8 kind][u32 count][u32 length][bytes]; a struct field's bytes are, per element, [u32 length][fields].
- * Loading judges every length before it reads: a stream may come from anywhere. Machine lock. Test: test-vmstate.c.
+ * All numbers in the stream are little-endian. A section is [u8 n][name][u32 version][u32
+ * length][fields]; a field is [u8 n] [name][u8 kind][u32 count][u32 length][bytes]; a struct
+ * field's bytes are, per element, [u32 length][fields]. Loading judges every length before it
+ * reads: a stream may come from anywhere. Machine lock. Test: test-vmstate.c.
  */
 #include "system/vmstate.h"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Board wiring seen through the bus, as libqtest programs see it: PIT and RTC interrupts arrive at the I/O APIC on time."""
+"""Board wiring seen through the bus: PIT and RTC interrupts arrive at the I/O APIC on time."""
 import sys
 
 from qtest import QTest
