@@ -62,7 +62,8 @@ static void fd_on_read(void *opaque)
         chr_deliver(&c->chr, buf, n);
     } else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
         fd_stop_reading(c);         /* end of input: output goes on */
-        if (c->comes_back) {
+        if (c->on_end) {
+            c->on_end(c);
             return;
         }
         if (!c->keep_open && c->in_fd != c->out_fd) {
@@ -399,6 +400,12 @@ static void pty_check(void *opaque)
     timer_mod(&p->timer, clock_ns(CLOCK_REAL) + (here ? 1000000000ll : 100000000ll));
 }
 
+static void pty_peer_left(FdChardev *c)
+{
+    chr_set_open(&c->chr, false);
+    timer_mod(&((PtyChardev *)c)->timer, clock_ns(CLOCK_REAL) + 10000000);
+}
+
 static int pty_write(Chardev *chr, const uint8_t *buf, int len)
 {
     return chr->opened ? fd_chardev_write(chr, buf, len) : -1;
@@ -430,7 +437,7 @@ static bool pty_open(Chardev *chr, const KeyVals *kv, Error **errp)
     fcntl(p->fd.in_fd, F_SETFD, FD_CLOEXEC);
     fcntl(p->fd.in_fd, F_SETFL, O_NONBLOCK);    /* ours alone */
     p->fd.out_fd = p->fd.in_fd;
-    p->fd.comes_back = true;
+    p->fd.on_end = pty_peer_left;
     chr->label = g_strdup_printf("pty:%s", name);
     info_report("char device redirected to %s (label %s)", name, chr->id);
     timer_init(&p->timer, CLOCK_REAL, pty_check, p);

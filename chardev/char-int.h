@@ -78,7 +78,7 @@ typedef struct FdChardev {
     int in_fd, out_fd;                          /* -1: none; may be equal */
     bool reading, want_write;                   /* derived: what the loop watches */
     bool keep_open;                             /* stdio: the descriptors are the process's */
-    bool comes_back;                            /* pty: the end of input is only the peer's */
+    void (*on_end)(struct FdChardev *c);        /* the end of input is only a peer's; NULL: for good */
 } FdChardev;
 void fd_chardev_start(FdChardev *c);
 void fd_chardev_close(Chardev *chr);

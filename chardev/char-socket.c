@@ -189,6 +189,21 @@ static int unix_open(const SocketChardev *s, Error **errp)
     return fd;
 }
 
+/* port=0 and to= leave it to the host: the label tells. */
+static void inet_learn_port(SocketChardev *s)
+{
+    struct sockaddr_storage addr;
+    socklen_t len = sizeof(addr);
+    char port[NI_MAXSERV];
+
+    if (!s->is_unix && getsockname(s->listen_fd, (struct sockaddr *)&addr, &len) == 0
+        && getnameinfo((struct sockaddr *)&addr, len, NULL, 0, port, sizeof(port), NI_NUMERICSERV) == 0) {
+        g_free(s->port);
+        s->port = g_strdup(port);
+        socket_label(s, false);
+    }
+}
+
 static int socket_open_address(const SocketChardev *s, int flags, Error **errp)
 {
     return s->is_unix ? unix_open(s, errp) : inet_open(s, flags, errp);
@@ -510,6 +525,7 @@ static bool socket_listen(SocketChardev *s, bool wait, Error **errp)
     if (s->listen_fd < 0) {
         return false;
     }
+    inet_learn_port(s);
     loop_set_fd(loop_main(), s->listen_fd, socket_on_connection, NULL, s);
     if (wait) {
         info_report("waiting for a connection on %s", s->chr.label);
@@ -598,8 +614,8 @@ static bool socket_config(SocketChardev *s, const KeyVals *kv, Error **errp)
     if (!socket_config_inet(s, kv, errp)) {
         return false;
     }
-    if (!!path + !!host + !!fd > 1 || (!path && !fd && !port)) {
-        error_set(errp, path || fd ? "'path', 'host' and 'fd' of a socket chardev exclude each other"
+    if (!!path + (host || port) + !!fd > 1 || (!path && !fd && !port)) {
+        error_set(errp, path || fd ? "'path', 'host' and 'port', and 'fd' of a socket chardev exclude each other"
                                    : "a socket chardev needs 'path', 'port' or 'fd'");
         return false;
     }

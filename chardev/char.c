@@ -45,6 +45,11 @@ static int ops_compare(const void *a, const void *b)
     return strcmp((*(const ChardevOps *const *)a)->name, (*(const ChardevOps *const *)b)->name);
 }
 
+const char *chardev_backend_name(int i)
+{
+    return i < char_list.n_ops ? char_list.ops[i]->name : NULL;
+}
+
 void chardev_print_help(void)
 {
     const ChardevOps *sorted[32];

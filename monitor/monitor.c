@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Monitors: their list, their chardev ends, and the way of events to them.
- * Output that the chardev does not take at once is queued; a client that never reads is cut short at
- * OUT_MAX bytes, since it must not eat the host's memory.
+ * Output that the chardev does not take at once is queued. A client that does not read is not read from
+ * either, above OUT_BUSY bytes; and at OUT_MAX bytes it misses events, since it must not eat the host's memory.
  * Main loop thread, machine lock. Tests: tests/monitor/.
  */
 #include <json-c/json_tokener.h>
@@ -12,14 +12,14 @@
 #include "system/loop.h"
 #include "system/runstate.h"
 
-enum { OUT_MAX = 64 << 20, IN_CHUNK = 4096 };
+enum { OUT_MAX = 64 << 20, OUT_BUSY = 1 << 20, IN_CHUNK = 4096 };
 
 static Monitor *monitor_list;       /* the event sink has no argument of its own */
 
-static void monitor_flush(void *opaque)
-{
-    Monitor *mon = opaque;
+static void monitor_on_writable(void *opaque);
 
+static void monitor_flush(Monitor *mon)
+{
     mon->watching = false;
     while (mon->out->len) {
         int n = char_write(&mon->fe, mon->out->str, MIN(mon->out->len, 1 << 20));
@@ -28,11 +28,21 @@ static void monitor_flush(void *opaque)
             g_string_truncate(mon->out, 0);         /* nobody is there */
         } else if (n == 0) {
             mon->watching = true;
-            char_watch_writable(&mon->fe, monitor_flush, mon);
+            char_watch_writable(&mon->fe, monitor_on_writable, mon);
             return;
         } else {
             g_string_erase(mon->out, 0, n);
         }
+    }
+}
+
+static void monitor_on_writable(void *opaque)
+{
+    Monitor *mon = opaque;
+
+    monitor_flush(mon);
+    if (mon->out->len <= OUT_BUSY) {
+        char_accept_input(&mon->fe);
     }
 }
 
@@ -49,7 +59,7 @@ void monitor_write(Monitor *mon, const char *text, size_t len)
 
 static int monitor_can_receive(void *opaque)
 {
-    return IN_CHUNK;
+    return ((Monitor *)opaque)->out->len > OUT_BUSY ? 0 : IN_CHUNK;
 }
 
 static void monitor_receive(void *opaque, const uint8_t *buf, int len)

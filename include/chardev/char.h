@@ -36,6 +36,8 @@ Chardev *chardev_new_legacy(const char *label, const char *text, bool *none, Err
 Chardev *chardev_find(const char *id);
 const char *chardev_id(const Chardev *chr);
 void chardev_print_help(void);
+/* Names of the back ends, i from 0; NULL after the last (QMP query-chardev-backends). */
+const char *chardev_backend_name(int i);
 /* Calls fn for each, newest first (QMP query-chardev): label describes the back end ("unix:path,server=on"). */
 void chardev_foreach(void (*fn)(const Chardev *chr, const char *label, bool frontend_open, void *opaque), void *opaque);
 /* QMP ringbuf-read and ringbuf-write; NULL or false with an error when id is no ringbuf. Caller frees the bytes. */

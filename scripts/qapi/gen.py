@@ -153,7 +153,8 @@ class Schema:
         out = []
         for e in self.exprs:
             if e.kind != 'enum':
-                for t in list(e.data.values()) + ([e.returns] if e.returns else []):
+                shown = [[e.flags['introspect-as']]] if 'introspect-as' in e.flags else []
+                for t in list(e.data.values()) + ([e.returns] if e.returns else []) + shown:
                     if isinstance(t, list) and t[0] not in out:
                         out.append(t[0])
         return out
