@@ -80,6 +80,27 @@ bool qmp_query_uuid(QapiUuidInfo *ret, Error **errp)
     return true;
 }
 
+/* The next level of the topology, from the innermost. */
+static int64_t level_take(int *rest, unsigned size)
+{
+    int at = *rest % MAX(size, 1);
+
+    *rest /= MAX(size, 1);
+    return at;
+}
+
+static void cpu_place(const SmpConfig *smp, int index, QapiCpuInstanceProperties *p)
+{
+    p->has_thread_id = p->has_core_id = p->has_socket_id = true;
+    p->has_module_id = smp->modules > 1;
+    p->has_die_id = smp->dies > 1;
+    p->thread_id = level_take(&index, smp->threads);
+    p->core_id = level_take(&index, smp->cores);
+    p->module_id = level_take(&index, smp->modules);
+    p->die_id = level_take(&index, smp->dies);
+    p->socket_id = level_take(&index, smp->sockets);
+}
+
 bool qmp_query_cpus_fast(QapiList *ret, Error **errp)
 {
     VCpu *cpu;
@@ -90,6 +111,8 @@ bool qmp_query_cpus_fast(QapiList *ret, Error **errp)
         info->cpu_index = cpu->index;
         info->qom_path = object_path(&cpu->parent.obj);
         info->thread_id = cpu->tid;
+        info->has_props = true;
+        cpu_place(&machine_current()->config.smp, cpu->index, &info->props);
     }
     return true;
 }

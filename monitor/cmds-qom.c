@@ -108,6 +108,30 @@ bool qmp_qom_get(const QapiQomGetArg *args, json_object **ret, Error **errp)
     return true;
 }
 
+/* A JSON value as a property's text. */
+static char *prop_text_from_json(json_object *value, Error **errp)
+{
+    switch (json_object_get_type(value)) {
+    case json_type_boolean:
+        return g_strdup(json_object_get_boolean(value) ? "on" : "off");
+    case json_type_int:
+    case json_type_double:
+    case json_type_string:
+        return g_strdup(json_object_get_string(value));
+    default:
+        error_set(errp, "Invalid parameter type for 'value', expected: string, number or boolean");
+        return NULL;
+    }
+}
+
+bool qmp_qom_set(const QapiQomSetArg *args, Error **errp)
+{
+    Object *obj = path_resolve(args->path, errp);
+    g_autofree char *text = obj ? prop_text_from_json(args->value, errp) : NULL;
+
+    return text && object_prop_set(obj, args->property, text, errp);
+}
+
 static void type_list_one(const Type *type, void *opaque)
 {
     QapiObjectTypeInfo *info = qapi_list_add(opaque, &qapi_list_ObjectTypeInfo);

@@ -113,14 +113,30 @@ static void info_kvm(char **words, GString *out)
     g_string_append_printf(out, "kvm support: %s\n", k.enabled ? "enabled" : k.present ? "disabled" : "not compiled");
 }
 
+static void info_chardev(char **words, GString *out)
+{
+    QapiList list = { 0 };
+
+    qmp_query_chardev(&list, NULL);
+    for (size_t i = 0; i < list.n; i++) {
+        const QapiChardevInfo *chr = (QapiChardevInfo *)list.items + i;
+
+        g_string_append_printf(out, "%s: filename=%s\n", chr->label, chr->filename);
+    }
+    qapi_clear(&qapi_list_ChardevInfo, &list);
+}
+
 static void info_help(char **words, GString *out);
 
 static const HmpCommand info_commands[] = {
+    { "chardev", "", "the character devices and what is behind them", info_chardev },
     { "cpus", "", "the virtual CPUs and their host threads", info_cpus },
     { "help", "", "this list", info_help },
     { "kvm", "", "is KVM in use", info_kvm },
     { "mlock", "", "how memory is locked, and what that costs", info_mlock },
     { "name", "", "the guest's name", info_name },
+    { "qom-tree", "[PATH]", "all objects by their place, from /machine or PATH", hmp_info_qom_tree },
+    { "qtree", "", "the devices by the buses that they sit on", hmp_info_qtree },
     { "status", "", "the state of the machine", info_status },
     { "uuid", "", "the machine's UUID", info_uuid },
     { "version", "", "the emulator's version", info_version },
@@ -198,6 +214,8 @@ static void do_info(char **words, GString *out)
         info_help(words, out);
     } else if (!cmd) {
         g_string_append_printf(out, "unknown command: 'info %s'\n", words[0]);
+    } else if (!*cmd->params && words[1]) {
+        g_string_append_printf(out, "info %s: extraneous characters at the end of line\n", words[0]);
     } else {
         cmd->run(words + 1, out);
     }

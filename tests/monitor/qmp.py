@@ -189,6 +189,33 @@ def check_events(c, q):
     c.check(q.file.readline() == b'', 'the connection ends')
 
 
+def check_machine(c, folder):
+    """A real board: its CPUs and its trees."""
+    path = os.path.join(folder, 'board')
+    p = subprocess.Popen([sys.argv[1], '-M', 'q35', '-m', '16', '-smp', '8,sockets=2,cores=2,threads=2', '-nodefaults',
+                          '-display', 'none', '-S', '-serial', 'null', '-qmp', 'unix:%s,server=on,wait=off' % path],
+                         stdin=subprocess.DEVNULL)
+    q = Client(path)
+    q.run('qmp_capabilities')
+    cpus = q.run('query-cpus-fast')['return']
+    places = [(x['props']['socket-id'], x['props']['core-id'], x['props']['thread-id']) for x in cpus]
+    c.check(places == [(s, k, t) for s in (0, 1) for k in (0, 1) for t in (0, 1)], 'query-cpus-fast: %s' % places)
+    c.check(len({x['thread-id'] for x in cpus}) == 8 and cpus[7]['cpu-index'] == 7, 'query-cpus-fast: threads %s' % cpus)
+    kind = q.run('qom-get', path=cpus[7]['qom-path'], property='type')
+    c.check(kind.get('return', '').endswith('-x86_64-cpu'), 'the path of a CPU: %s' % kind)
+    for command, parts in (('info qtree', ('bus: pcie.0', 'bus: isa.0', 'dev: isa-serial', 'chardev = "serial0"')),
+                           ('info qom-tree', ('/machine (pc-q35-10.0-machine)', '(isa-serial)')),
+                           ('info chardev', ('serial0: filename=null',)), ('info cpus', ('* CPU #0: thread_id=', '  CPU #7'))):
+        text = q.run('human-monitor-command', **{'command-line': command})['return']
+        c.check(all(part in text for part in parts), '%s: %s' % (command, text))
+    c.check(error_is(q.run('qom-set', path=cpus[0]['qom-path'], property='type', value='x'), 'GenericError', 'type'),
+            'qom-set: what may not be changed')
+    c.check(error_is(q.run('qom-set', path='/machine', property='hpet', value=[]), 'GenericError', "'value'"),
+            'qom-set: a value of no kind')
+    q.run('quit')
+    c.check(p.wait(10) == 0, 'exit status of the board')
+
+
 def main():
     c = cli.Checks()
     with tempfile.TemporaryDirectory() as folder:
@@ -211,6 +238,7 @@ def main():
         q.run('qmp_capabilities')
         check_events(c, q)
         c.check(p.wait(10) == 0, 'exit status')
+        check_machine(c, folder)
     c.end()
 
 
