@@ -113,9 +113,11 @@ void x86_cpu_reset(X86CPU *cpu)
 void x86_cpu_init_signal(X86CPU *cpu)
 {
     X86State *st = cpu->st;
+    uint32_t sipi = st->ev.sipi_vector;                 /* a SIPI may have come before INIT was taken */
 
     st->cr0 = (st->cr0 & (CR0_CD | CR0_NW)) | CR0_ET;
     reset_common(cpu);
+    st->ev.sipi_vector = sipi;
     apic_reset(cpu, true);
 }
 

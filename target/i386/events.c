@@ -48,7 +48,7 @@ bool x86_cpu_has_work(X86CPU *cpu)
 /* INIT# (SDM 10.4.2): an application processor then waits for SIPI, the bootstrap processor starts at the reset vector. */
 static void take_init(X86CPU *cpu)
 {
-    x86_cpu_lower(cpu, PENDING_INIT | PENDING_SIPI);
+    x86_cpu_lower(cpu, PENDING_INIT);                   /* a SIPI sent right after it may be there already: it stays */
     x86_cpu_init_signal(cpu);
 }
 
