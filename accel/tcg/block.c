@@ -5,7 +5,7 @@
  * A block ends at a row marked so, at a repeated string instruction, at its page's end or after BLOCK_INSNS.
  * Instructions whose CPUID feature the guest lacks become #UD here. A block is stale when its page's generation has
  * moved. An instruction that straddles pages, or lies outside RAM and ROM, is decoded each time (`odd`).
- * The vCPU's thread only. Test: tests/unit/test-tcg.c.
+ * The vCPU's thread only. Test: tests/unit/test-x86cpu.c.
  */
 #include <string.h>
 #include <sys/mman.h>

@@ -4,7 +4,7 @@
  *
  * Faults come back by siglongjmp to tcg_run() with the exception pending in the state. Steps of one instruction are taken
  * where something must be looked at between instructions: TF, breakpoints, RF, the interrupt shadow.
- * The vCPU's thread, machine lock not held. Test: tests/unit/test-tcg.c.
+ * The vCPU's thread, machine lock not held. Test: tests/unit/test-x86cpu.c.
  */
 #include <inttypes.h>
 

@@ -4,7 +4,7 @@
  *
  * Options: thread=single|multi (vCPUs are threads either way: x86 on x86 needs no barriers), tb-size=MiB of decoded
  * blocks per vCPU, one-insn-per-tb=on|off, split-wx=on|off, mode=interp. Main thread unless said otherwise.
- * Test: tests/unit/test-tcg.c.
+ * Test: tests/unit/test-x86cpu.c.
  */
 #include <string.h>
 

@@ -103,10 +103,11 @@ bool apic_has_interrupt(X86CPU *cpu)
     return deliverable(a) >= 0;
 }
 
+/* No kick: the CPU's own thread looks at the word before each block, and may hold its sleep lock here. */
 void apic_update(X86Apic *a)
 {
     if (deliverable(a) >= 0) {
-        x86_cpu_raise(a->cpu, PENDING_APIC);
+        atomic_fetch_or(&a->cpu->st->pending, PENDING_APIC);
     }
 }
 
@@ -436,6 +437,7 @@ void apic_post_load(X86Apic *a)
     apic_timer_restart(a);
     apic_lint0_update(a, false);
     apic_update(a);
+    vcpu_kick(&a->cpu->vcpu);
 }
 
 /* ---- the xAPIC page ---- */
