@@ -21,9 +21,9 @@ FLAG_BITS = {'c': 1, 'p': 4, 'a': 0x10, 'z': 0x40, 's': 0x80, 'i': 0x200, 'd': 0
 GPRS = ['rAX', 'rCX', 'rDX', 'rBX', 'rSP', 'rBP', 'rSI', 'rDI', 'rR8', 'rR9', 'rR10', 'rR11']
 SEGS = ['ES', 'CS', 'SS', 'DS', 'FS', 'GS']
 FIXED = {'AL': (0, 'B'), 'AX': (0, 'W'), 'eAX': (0, 'Z'), 'rAX': (0, 'V'), 'CL': (1, 'B'), 'DX': (2, 'W')}
-SIZES = {'': '0', 'm': '0', 'b': 'B', 'bs': 'BS', 'w': 'W', 'd': 'D', 'q': 'Q', 'v': 'V', 'y': 'Y', 'z': 'Z', 'dq': 'DQ',
-         'qq': 'QQ', 'x': 'X', 'h': 'H', 'f': 'F', 'e': 'E', 'p': 'P', 's': 'S', 'a': 'A', 't': 'T', '64': '64',
-         '512': '512', 'xs': 'XS', 'cx': 'CX'}
+SIZES = {'': '0', 'm': '0', 'b': 'B', 'bs': 'BS', 'w': 'W', 'd': 'D', 'q': 'Q', 'v': 'V', 'y': 'Y', 'z': 'Z',
+         'dq': 'DQ', 'qq': 'QQ', 'x': 'X', 'h': 'H', 'f': 'F', 'e': 'E', 'p': 'P', 's': 'S', 'a': 'A', 't': 'T',
+         '64': '64', '512': '512', 'xs': 'XS', 'cx': 'CX'}
 MEM_ONLY_SIZES = {'e': 'ENV', 'f': 'SAVE'}      # of letter M
 KINDS = ['KG', 'KH', 'KU', 'KE'] + list('EGRMZBVHWULPQNSCDIJAOXY')
 MEM_KINDS = {'M', 'VM'}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libFuzzer target: the decoder in each mode. Beyond memory errors it checks what callers rely on: lengths, that cut input asks
- * for more, that a decoded instruction decodes the same whatever follows, and that it has a function.
+ * libFuzzer target: the decoder in each mode. Beyond memory errors it checks what callers rely on: lengths, that cut
+ * input asks for more, that a decoded instruction decodes the same whatever follows, and that it has a function.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
  * Instruction lengths against capstone over random bytes, in 16-, 32- and 64-bit mode. INSN_STRINGS in the environment
  * sets how many byte strings (default 200000).
  *
- * Only what both accept is compared, and both must accept most of what capstone does. Capstone 4 alone accepts
- * F2 and F3 on rows without mandatory prefix, VEX.W = 1 and reserved EVEX bits where CPUs raise #UD, and VMX, 3DNow!, XOP,
- * FMA4, Xeon Phi rows; it does not know rows newer than 2018 nor some SSE rows in 16-bit mode.
+ * Only what both accept is compared, and both must accept most of what capstone does. Capstone 4 alone accepts F2
+ * and F3 on rows without mandatory prefix, VEX.W = 1 and reserved EVEX bits where CPUs raise #UD, and VMX, 3DNow!,
+ * XOP, FMA4, Xeon Phi rows; it does not know rows newer than 2018 nor some SSE rows in 16-bit mode.
  */
 #include <capstone/capstone.h>
 #include <check.h>
@@ -79,7 +79,8 @@ START_TEST(lengths_agree_with_capstone)
         theirs += c->size <= X86_INSN_MAX;
         both += r == X86_DECODE_OK;
         ck_assert_msg(r != X86_DECODE_OK || i.length == c->size || explained(&i, c),
-                      "mode %d, string %ld: %02x %02x %02x %02x %02x %02x %02x %02x: %s is %d bytes, capstone: %s %s, %d",
+                      "mode %d, string %ld: %02x %02x %02x %02x %02x %02x %02x %02x: "
+                      "%s is %d bytes, capstone: %s %s, %d",
                       _i, k, b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], x86_mnemonic(&i), i.length, c->mnemonic,
                       c->op_str, c->size);
         cs_free(c, 1);

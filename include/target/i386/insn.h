@@ -28,7 +28,10 @@ enum {
     INSN_CODE64 = 1 << 12,          /* decoded as 64-bit code */
 };
 
-/* Insn.base and .index: 0-15 GPRs; 16 is RIP (regs[16] of the state; disp already counts the length); none reads zero. */
+/*
+ * Insn.base and .index: 0-15 GPRs; RIP is regs[16] of the state (disp counts the length already); none reads the
+ * state's zero, regs[18].
+ */
 enum { INSN_RIP = 16, INSN_NONE = 18 };
 
 /* How the offset of the memory operand becomes a linear address. */
@@ -69,7 +72,7 @@ struct Insn {
     uint8_t mask;           /* EVEX.aaa: 0 none */
     uint8_t rc;             /* EVEX.L'L of a rounding form */
     /* Places within the instruction's bytes; 0: not there. */
-    uint8_t off_opcode;     /* legacy: first opcode byte after the prefixes (0F included); VEX/EVEX: the C4/C5/62 byte */
+    uint8_t off_opcode;     /* legacy: first opcode byte (0F included); VEX, EVEX: the C4, C5 or 62 byte */
     uint8_t off_modrm, off_disp, off_imm;
     uint8_t disp_len, imm_len;
     uint8_t ll;             /* VEX.L or EVEX.L'L as encoded */
@@ -90,7 +93,7 @@ typedef enum InsnOpKind {
     OPK_ST, OPK_STI,
     OPK_FIXED,                                          /* GPR number in aux */
     OPK_SEG,                                            /* SEG_* in aux */
-    OPK_VM,                                             /* vector index; aux: index width 4 or 8; size: of the index vector */
+    OPK_VM,                     /* vector index; aux: index width 4 or 8; size: of the index vector */
 } InsnOpKind;
 
 /* Operand sizes; x86_operand_size() turns them into bytes. */

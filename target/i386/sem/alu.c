@@ -54,10 +54,10 @@ static inline void mn##_mem_##s(X86CPU *cpu, const Insn *i, uint##bits##_t b) \
 }
 
 #define ALU_WRITING(mn, s, bits) \
-SEM(mn##_EG_r##s) { X86State *st = cpu->st; wr_##s(st, i->rm, mn##_op_##s(st, rd_##s(st, i->rm), rd_##s(st, i->reg))); \
-    x86_next(st, i); } \
-SEM(mn##_GE_r##s) { X86State *st = cpu->st; wr_##s(st, i->reg, mn##_op_##s(st, rd_##s(st, i->reg), rd_##s(st, i->rm))); \
-    x86_next(st, i); } \
+SEM(mn##_EG_r##s) { X86State *st = cpu->st; \
+    wr_##s(st, i->rm, mn##_op_##s(st, rd_##s(st, i->rm), rd_##s(st, i->reg))); x86_next(st, i); } \
+SEM(mn##_GE_r##s) { X86State *st = cpu->st; \
+    wr_##s(st, i->reg, mn##_op_##s(st, rd_##s(st, i->reg), rd_##s(st, i->rm))); x86_next(st, i); } \
 SEM(mn##_GE_m##s) { X86State *st = cpu->st; uint##bits##_t v = ld_##s(cpu, i); \
     wr_##s(st, i->reg, mn##_op_##s(st, rd_##s(st, i->reg), v)); x86_next(st, i); } \
 SEM(mn##_EI_r##s) { X86State *st = cpu->st; wr_##s(st, i->rm, mn##_op_##s(st, rd_##s(st, i->rm), i->imm)); \
