@@ -474,6 +474,9 @@ static bool phase_machine(Vl *vl, Error **errp)
         return false;
     }
     vl->machine->config.enable_cpu_pm = enable_cpu_pm;
+    if (accel_current()->machine_setup) {
+        accel_current()->machine_setup(vl->machine);
+    }
     return ops->build(vl->machine, errp)
            && (!accel_current()->machine_ready || accel_current()->machine_ready(errp));
 }

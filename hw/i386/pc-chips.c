@@ -125,6 +125,8 @@ static bool pc_interrupt_chips(PcMachine *pc, Error **errp)
     if (!device_plug(&pc->ioapic->parent, NULL, errp)) {
         return false;
     }
+    pc->ioapic->deliver = m->accel_chips.ioapic_deliver;
+    pc->ioapic->changed = m->accel_chips.ioapic_changed;
     memory_region_add(&m->system_memory, PC_IOAPIC_BASE, &pc->ioapic->mmio, 1);
     apic_eoi_hook_add(ioapic_eoi, pc->ioapic);
     return true;

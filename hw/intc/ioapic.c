@@ -130,6 +130,9 @@ static void ioapic_write_register(IoApic *s, uint32_t value)
         s->id = value >> 24 & 0x0f;
     } else if (s->select >= REG_REDIR && n < IOAPIC_PINS) {
         ioapic_write_redir(s, n, s->select & 1, value);
+        if (s->changed) {
+            s->changed(s);
+        }
     }
 }
 

@@ -10,6 +10,8 @@
 
 #include "system/cpus.h"
 
+struct Machine;
+
 typedef enum VCpuRunResult {
     VCPU_RUN_AGAIN,         /* interrupted: look at requests, then run again */
     VCPU_RUN_HALTED,        /* the guest waits for an event */
@@ -29,6 +31,8 @@ typedef struct AccelOps {
     bool (*available)(Error **errp);
     bool (*init)(const AccelProp *props, int n, Error **errp);
     void (*fini)(void);
+    /* The machine object exists, its board is not built yet: what the accelerator brings along. May be NULL. */
+    void (*machine_setup)(struct Machine *m);
     /* After the machine's memory is set up and before vCPUs start. May be NULL. */
     bool (*machine_ready)(Error **errp);
     bool (*vcpu_init)(VCpu *cpu, Error **errp);    /* on the vCPU's own thread, machine lock held */

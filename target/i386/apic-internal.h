@@ -18,7 +18,6 @@ void apic_lint0_update(X86Apic *a, bool rise);
 
 /* apic-msg.c */
 void apic_send_ipi(X86Apic *a);
-void apic_broadcast_eoi(int vector);
 
 /* apic-timer.c */
 void apic_timer_init(X86Apic *a);

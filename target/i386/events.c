@@ -46,13 +46,13 @@ bool x86_cpu_has_work(X86CPU *cpu)
 }
 
 /* INIT# (SDM 10.4.2): an application processor then waits for SIPI, the bootstrap processor starts at the reset vector. */
-static void take_init(X86CPU *cpu)
+void x86_take_init(X86CPU *cpu)
 {
     x86_cpu_lower(cpu, PENDING_INIT);                   /* a SIPI sent right after it may be there already: it stays */
     x86_cpu_init_signal(cpu);
 }
 
-static void take_sipi(X86CPU *cpu)
+void x86_take_sipi(X86CPU *cpu)
 {
     X86State *st = cpu->st;
     uint32_t vector = st->ev.sipi_vector & 0xff;
@@ -82,8 +82,9 @@ static int pic_vector(X86CPU *cpu)
     return v;
 }
 
-static bool take_interrupt(X86CPU *cpu, uint32_t p)
+int x86_take_vector(X86CPU *cpu)
 {
+    uint32_t p = atomic_load(&cpu->st->pending);
     int v = -1;
 
     if (p & PENDING_INTR) {
@@ -95,6 +96,13 @@ static bool take_interrupt(X86CPU *cpu, uint32_t p)
             apic_update(cpu->apic);
         }
     }
+    return v;
+}
+
+static bool take_interrupt(X86CPU *cpu, uint32_t p)
+{
+    int v = x86_take_vector(cpu);
+
     if (v < 0) {
         return p & PENDING_APIC;
     }
@@ -114,11 +122,11 @@ bool x86_handle_pending(X86CPU *cpu)
         return true;
     }
     if (p & PENDING_INIT) {
-        take_init(cpu);
+        x86_take_init(cpu);
         return true;
     }
     if (p & PENDING_SIPI) {
-        take_sipi(cpu);
+        x86_take_sipi(cpu);
         return true;
     }
     if (st->mp_state == MP_UNINITIALIZED) {

@@ -27,6 +27,7 @@ typedef struct IoApic {
     void (*deliver)(void *opaque, uint32_t dest, bool logical, uint8_t mode, uint8_t vector,
                     bool level);
     void *deliver_opaque;
+    void (*changed)(void *ioapic);  /* the redirection table was written; NULL: nobody cares */
     /* registers */
     uint8_t select;                 /* IOREGSEL */
     uint8_t id;                     /* bits 3..0 */

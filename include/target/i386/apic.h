@@ -49,6 +49,8 @@ void apic_send_msi(uint64_t address, uint32_t data);
 void apic_deliver(uint32_t dest, bool logical, uint8_t delivery, uint8_t vector, bool level_trigger);
 /* EOI broadcasts reach the I/O APICs through this hook (vector); called with the machine lock held. */
 void apic_eoi_hook_add(void (*fn)(void *opaque, int vector), void *opaque);
+/* Tells the hooks of an EOI. */
+void apic_broadcast_eoi(int vector);
 /* The 8259's INTR output to all CPUs' LINT0 (the bootstrap processor takes it). Machine lock. */
 void apic_set_pic_level(int level);
 /* Under KVM, messages go to the kernel instead: accel sets these; NULL restores the software APIC. */

@@ -22,6 +22,11 @@ bool x86_handle_triple_fault(X86CPU *cpu);
  * True when an event was taken or the state changed (look again), false when nothing can be taken.
  */
 bool x86_handle_pending(X86CPU *cpu);
+/* Acknowledges the interrupt that waits, at the 8259s or the local APIC: its vector, -1 none. Machine lock not held. */
+int x86_take_vector(X86CPU *cpu);
+/* INIT and SIPI that are pending: the state they leave. */
+void x86_take_init(X86CPU *cpu);
+void x86_take_sipi(X86CPU *cpu);
 /* After an instruction that began with TF set, or hit a breakpoint: notes a #DB with these DR6 bits. */
 void x86_note_debug(X86CPU *cpu, uint64_t dr6_bits);
 /* Is an enabled instruction breakpoint at this linear address? The DR6 bits, 0 if none. */

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The KVM accelerator's own shapes (Linux Documentation/virt/kvm/api.rst); nobody outside accel/kvm/ includes this.
+ *
+ * One KvmState per process (one VM), one KvmVcpu per vCPU hung on VCpu.accel. ioctls on a vCPU are made by its own
+ * thread only. Test: tests/kvm/ (payloads, on the host's /dev/kvm or on one inside a peer's guest).
+ */
+#ifndef CLEAT_ACCEL_KVM_INT_H
+#define CLEAT_ACCEL_KVM_INT_H
+
+#include <linux/kvm.h>
+
+#include "accel/accel.h"
+#include "system/loop.h"
+#include "target/i386/cpu.h"
+
+#define KVM_SLOTS_MAX 512
+
+typedef enum KvmIrqchip { KVM_CHIP_FULL, KVM_CHIP_SPLIT, KVM_CHIP_OFF } KvmIrqchip;
+
+typedef struct KvmSlot {
+    hwaddr gpa;
+    uint64_t size;              /* bytes; 0: slot is free */
+    uint8_t *host;
+    uint64_t ram_page;          /* first page's index in the dirty map */
+    bool readonly;
+    bool logging;               /* KVM_MEM_LOG_DIRTY_PAGES is on */
+} KvmSlot;
+
+typedef struct KvmState {
+    int dev_fd, vm_fd;
+    KvmIrqchip irqchip;
+    unsigned dirty_ring_size;   /* entries per vCPU, 0: bitmap log */
+    unsigned run_size;          /* bytes of a vCPU's mmap */
+    bool cap_xsave, cap_xcrs, cap_debugregs, cap_vcpu_events, cap_readonly, cap_tsc_deadline, cap_immediate_exit;
+    bool cap_user_msr, cap_x2apic_api;
+    MemoryListener mem_listener, io_listener;
+    KvmSlot slots[KVM_SLOTS_MAX];
+    int slot_count;             /* the kernel's limit */
+    bool logging_all;           /* dirty log wanted on every slot */
+    struct kvm_cpuid2 *supported;   /* KVM_GET_SUPPORTED_CPUID */
+    struct kvm_msr_list *msr_list;
+} KvmState;
+
+typedef struct KvmVcpu {
+    int fd;
+    struct kvm_run *run;
+    struct kvm_dirty_gfn *ring;
+    uint32_t ring_next;
+    bool state_here;            /* X86State is the truth: push before the next run */
+    uint64_t exits, rescues;
+} KvmVcpu;
+
+extern KvmState *kvm_state;     /* NULL until init; set once */
+
+static inline KvmVcpu *kvm_vcpu(VCpu *cpu)
+{
+    return cpu->accel;
+}
+
+/* ioctl with negative errno results; EINTR is the caller's. */
+int kvm_ioctl(int fd, unsigned long request, void *arg);
+static inline int kvm_vm_ioctl(unsigned long request, void *arg)
+{
+    return kvm_ioctl(kvm_state->vm_fd, request, arg);
+}
+int kvm_check_extension(unsigned cap);
+
+/* kvm-mem.c */
+void kvm_memory_init(void);
+/* Folds the kernel's dirty log of all slots into the dirty map. Machine lock. */
+void kvm_dirty_sync(void);
+bool kvm_dirty_log_enable(bool on, Error **errp);
+void kvm_dirty_ring_reap(VCpu *cpu);
+
+/* kvm-state.c: vCPU thread, machine lock. */
+void kvm_state_get(VCpu *cpu);
+bool kvm_state_put(VCpu *cpu, Error **errp);
+/* The local APIC's part of the state (kvm-irqchip.c). put returns a negative errno. */
+void kvm_apic_from_sregs(X86CPU *cpu, const struct kvm_sregs *sregs);
+void kvm_apic_to_sregs(X86CPU *cpu, struct kvm_sregs *sregs);
+void kvm_apic_get(VCpu *cpu);
+int kvm_apic_put(VCpu *cpu);
+/* kvm-cpuid.c */
+bool kvm_cpuid_init(Error **errp);
+bool kvm_cpuid_set(VCpu *cpu, Error **errp);
+/* kvm-irqchip.c */
+bool kvm_irqchip_create(Error **errp);
+void kvm_irq_line_set(int gsi, int level);
+bool kvm_irqchip_inject(VCpu *cpu);     /* before KVM_RUN: from controllers that are here; false: nothing injected */
+void kvm_irqchip_after_run(VCpu *cpu);
+void kvm_machine_setup(struct Machine *m);
+/* kvm-vcpu.c */
+bool kvm_vcpu_create(VCpu *cpu, Error **errp);
+void kvm_vcpu_destroy(VCpu *cpu);
+VCpuRunResult kvm_vcpu_run(VCpu *cpu);
+void kvm_vcpu_kick(VCpu *cpu);
+void kvm_kick_signal_init(void);
+
+#endif
