@@ -52,7 +52,9 @@ static void reset_common(X86CPU *cpu)
     memset(st->dr, 0, sizeof(st->dr));
     st->dr[6] = 0xffff0ff0;
     st->dr[7] = 0x400;
-    memset(&st->ev, 0, sizeof(st->ev));
+    /* Not the SIPI vector: the sender of INIT may have written it for the SIPI that follows. */
+    memset(&st->ev, 0, offsetof(X86State, ev.sipi_vector) - offsetof(X86State, ev));
+    st->ev.triple_fault_pending = false;
     cpu->atomic_held = cpu->delivering_ext = false;
     cpu->monitor_armed = 0;
     st->mp_state = cpu->vcpu.index == 0 ? MP_RUNNABLE : MP_UNINITIALIZED;
