@@ -17,7 +17,7 @@ EXPECTED = {
     for bits in (32, 64)}
 EXIT, KBD_RESET, TRIPLE_FAULT = 0, 1, 2
 # Where these stop in a nested host, or are not done yet, the transcript must be right up to and with this line.
-BEFORE_IPI = 'timer-lapic 5\n'
+SURE_UNTIL = 'sse 8\n'
 
 
 def command(emulator, accel, rom):
@@ -27,8 +27,8 @@ def command(emulator, accel, rom):
 
 
 def cases():
-    """(bits, end, accelerator, expected status, whole transcript?). Nested, a second CPU in PAE mode dies of the outer
-    emulator's SVM (the peer as inner VMM too); with kernel-irqchip=off a second CPU is not started yet (status.rst)."""
+    """(bits, end, accelerator, expected status, whole transcript?). Nested, the outer emulator's SVM loses PAE
+    guests at interrupts (the peer as inner VMM fails alike), and kernel-irqchip=off is too slow there to be sure of (status.rst)."""
     for bits in (64, 32):
         for chip in ('on', 'split', 'off'):
             whole = chip != 'off' and (bits == 64 or kvmhost.kvm_usable())
@@ -50,7 +50,7 @@ def check(name, text, status, want_text, want_status, whole=True):
     if whole:
         ok = text == want_text and status == want_status
     else:
-        ok = text.startswith(want_text[:want_text.index(BEFORE_IPI) + len(BEFORE_IPI)])
+        ok = text.startswith(want_text[:want_text.index(SURE_UNTIL) + len(SURE_UNTIL)])
     print(f"{'ok' if ok else 'NOT OK'}: {name}")
     if not ok:
         print(f'  status {status}, expected {want_status}\n  transcript: {text!r}\n  expected:   {want_text!r}')
