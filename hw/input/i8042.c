@@ -292,8 +292,9 @@ static void i8042_reset(Object *obj)
 {
     I8042 *s = (I8042 *)obj;
 
-    s->status = STATUS_CMD;
-    s->config = CONFIG_KBD_INT | CONFIG_AUX_INT;
+    /* As firmware leaves it, for guests that start without one: tested, translating. */
+    s->status = STATUS_CMD | STATUS_SYS;
+    s->config = CONFIG_KBD_INT | CONFIG_AUX_INT | CONFIG_SYS | CONFIG_XLATE;
     s->outport = OUT_RESET | OUT_A20;
     s->command = s->data = s->replies = 0;
     s->source = I8042_EMPTY;

@@ -81,6 +81,11 @@ static void sync_pv_eoi(X86Apic *a)
     }
 }
 
+void apic_sync_pv_eoi(X86CPU *cpu)
+{
+    sync_pv_eoi(cpu->apic);
+}
+
 static int deliverable(X86Apic *a)
 {
     int v;

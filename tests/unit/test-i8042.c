@@ -67,6 +67,7 @@ END_TEST
 START_TEST(keyboard_answers_at_once)
 {
     start();
+    set_config(0x03);
     outb(0x60, 0xf2);
     ck_assert_int_eq(get(), 0xfa);
     ck_assert_int_eq(get(), 0xab);

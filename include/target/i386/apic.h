@@ -60,6 +60,8 @@ void apic_msi_sink_set(void (*send)(uint64_t address, uint32_t data));
 bool apic_attach(X86CPU *cpu, Error **errp);
 void apic_detach(X86CPU *cpu);
 void apic_reset(X86CPU *cpu, bool init);
+/* Takes the PV EOI flag's word for it before the flag moves or goes. */
+void apic_sync_pv_eoi(X86CPU *cpu);
 int apic_ack(X86CPU *cpu);                      /* vector to deliver now, -1 none; -2: ask the PIC */
 bool apic_has_interrupt(X86CPU *cpu);           /* above TPR/ISR priority */
 uint64_t apic_read_base(X86CPU *cpu);
