@@ -171,6 +171,7 @@ bool config_parse(Config *c, int argc, char **argv, Error **errp)
         }
     }
     error_location_set(NULL);
+    error_msg_config(c->msg_timestamp, c->msg_guest_name, c->name);
     return c->help != HELP_NONE
            || (config_check_accel(c, errp) && config_check_kernel(c, errp)
                && config_finish_defaults(c, errp) && config_check_daemonize(c, errp));
@@ -200,9 +201,10 @@ bool config_name(Config *c, const OptionUse *use, Error **errp)
 
 bool config_msg(Config *c, const OptionUse *use, Error **errp)
 {
-    /* At once, so that messages about later options have it. */
-    error_msg_config(keyvals_bool(use->kv, "timestamp", false),
-                     keyvals_bool(use->kv, "guest-name", false), c->name);
+    c->msg_timestamp = keyvals_bool(use->kv, "timestamp", false);
+    c->msg_guest_name = keyvals_bool(use->kv, "guest-name", false);
+    /* At once, so that messages about later options have it; -name may still come. */
+    error_msg_config(c->msg_timestamp, c->msg_guest_name, c->name);
     return true;
 }
 

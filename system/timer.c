@@ -139,7 +139,8 @@ int64_t timers_timeout(Loop *loop)
         if (first < 0) {
             continue;
         }
-        wait = MAX(first - clock_ns(c), 0);
+        wait = first - clock_ns(c);
+        wait = MAX(wait, 0);        /* apart: the macro would read the clock twice, and sleep for ever */
         if (wait > 0 && !clock_advances(c)) {
             continue;
         }

@@ -51,7 +51,7 @@ struct Config {
 
     /* the process */
     const char *name, *process_name;
-    bool debug_threads, daemonize, async_teardown;
+    bool debug_threads, daemonize, async_teardown, msg_timestamp, msg_guest_name;
     const char *pidfile, *chroot_dir, *run_as;
     const OptionUse *run_as_use, *chroot_use;
     SandboxConfig sandbox;

@@ -180,6 +180,9 @@ def check_answers(checks, emulator):
         checks.check(('\n' + name) in p.stdout, '%s in -help' % name)
     checks.check(p.returncode == 0 and not p.stderr, '-help succeeds')
     checks.check(cli.run(emulator, ['-h']).stdout == p.stdout, '-h equals -help')
+    p = cli.run(emulator, ['-msg', 'timestamp=on,guest-name=on', '-name', 'alice', '-machine', 'foo'])
+    checks.check(re.match(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z alice %s: -machine foo: ' % cli.PROGRAM, p.stderr),
+                 '-msg: %r' % p.stderr)
     p = cli.run(emulator, ['-overcommit', 'help'])
     checks.check(p.returncode == 0 and 'mem-lock' in p.stdout, '-overcommit help lists its keys')
 
