@@ -269,16 +269,21 @@ static bool may_run(VCpu *cpu)
     return true;
 }
 
-/* Sleeps until a kick, unless something came meanwhile. */
+/*
+ * Sleeps until a kick, unless something came meanwhile. Whether there is work is asked without work_lock: the
+ * accelerator may take an end of interrupt then, which may kick this very vCPU or want the machine lock.
+ */
 static void sleep_until_kicked(VCpu *cpu)
 {
-    work_lock(cpu);
     atomic_store(&cpu->sleeping, true);
-    while (!atomic_load(&cpu->exit_request) && !has_requests(cpu) && !may_run(cpu)) {
-        pthread_cond_wait(&cpu->wake, &cpu->work_lock);
+    if (!atomic_load(&cpu->exit_request) && !has_requests(cpu) && !may_run(cpu)) {
+        work_lock(cpu);
+        while (!atomic_load(&cpu->exit_request) && !has_requests(cpu)) {
+            pthread_cond_wait(&cpu->wake, &cpu->work_lock);
+        }
+        work_unlock(cpu);
     }
     atomic_store(&cpu->sleeping, false);
-    work_unlock(cpu);
 }
 
 static void run_guest(VCpu *cpu)
