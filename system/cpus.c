@@ -21,6 +21,7 @@
 #include "system/loop.h"
 #include "system/runstate.h"
 #include "trace-system.h"
+#include "util/lockorder.h"
 #include "util/rcu.h"
 
 enum { VCPU_STACK_BYTES = 256 << 10 };
@@ -102,6 +103,32 @@ void vcpu_unregister(VCpu *cpu)
     }
 }
 
+/* ---- locks, with their ranks ---- */
+
+static void work_lock(VCpu *cpu)
+{
+    lock_rank_enter(LOCK_VCPU);
+    pthread_mutex_lock(&cpu->work_lock);
+}
+
+static void work_unlock(VCpu *cpu)
+{
+    pthread_mutex_unlock(&cpu->work_lock);
+    lock_rank_leave(LOCK_VCPU);
+}
+
+static void exclusive_lock(void)
+{
+    lock_rank_enter(LOCK_EXCLUSIVE);
+    pthread_mutex_lock(&vcpus.exclusive_lock);
+}
+
+static void exclusive_unlock(void)
+{
+    pthread_mutex_unlock(&vcpus.exclusive_lock);
+    lock_rank_leave(LOCK_EXCLUSIVE);
+}
+
 /* ---- kicks and work ---- */
 
 void vcpu_kick(VCpu *cpu)
@@ -110,9 +137,9 @@ void vcpu_kick(VCpu *cpu)
 
     atomic_store(&cpu->exit_request, 1);
     if (atomic_load(&cpu->sleeping)) {
-        pthread_mutex_lock(&cpu->work_lock);
+        work_lock(cpu);
         pthread_cond_signal(&cpu->wake);
-        pthread_mutex_unlock(&cpu->work_lock);
+        work_unlock(cpu);
     } else if (accel && accel->kick && cpu != this_vcpu) {
         accel->kick(cpu);
     }
@@ -120,14 +147,14 @@ void vcpu_kick(VCpu *cpu)
 
 static void work_queue(VCpu *cpu, VCpuWorkItem *item)
 {
-    pthread_mutex_lock(&cpu->work_lock);
+    work_lock(cpu);
     if (cpu->work_last) {
         cpu->work_last->next = item;
     } else {
         cpu->work_first = item;
     }
     cpu->work_last = item;
-    pthread_mutex_unlock(&cpu->work_lock);
+    work_unlock(cpu);
     vcpu_kick(cpu);
 }
 
@@ -135,7 +162,7 @@ static VCpuWorkItem *work_take(VCpu *cpu)
 {
     VCpuWorkItem *item;
 
-    pthread_mutex_lock(&cpu->work_lock);
+    work_lock(cpu);
     item = cpu->work_first;
     if (item) {
         cpu->work_first = item->next;
@@ -143,7 +170,7 @@ static VCpuWorkItem *work_take(VCpu *cpu)
             cpu->work_last = NULL;
         }
     }
-    pthread_mutex_unlock(&cpu->work_lock);
+    work_unlock(cpu);
     return item;
 }
 
@@ -242,16 +269,21 @@ static bool may_run(VCpu *cpu)
     return true;
 }
 
-/* Sleeps until a kick, unless something came meanwhile. */
+/*
+ * Sleeps until a kick, unless something came meanwhile. Whether there is work is asked without work_lock: the
+ * accelerator may take an end of interrupt then, which may kick this very vCPU or want the machine lock.
+ */
 static void sleep_until_kicked(VCpu *cpu)
 {
-    pthread_mutex_lock(&cpu->work_lock);
     atomic_store(&cpu->sleeping, true);
-    while (!atomic_load(&cpu->exit_request) && !has_requests(cpu) && !may_run(cpu)) {
-        pthread_cond_wait(&cpu->wake, &cpu->work_lock);
+    if (!atomic_load(&cpu->exit_request) && !has_requests(cpu) && !may_run(cpu)) {
+        work_lock(cpu);
+        while (!atomic_load(&cpu->exit_request) && !has_requests(cpu)) {
+            pthread_cond_wait(&cpu->wake, &cpu->work_lock);
+        }
+        work_unlock(cpu);
     }
     atomic_store(&cpu->sleeping, false);
-    pthread_mutex_unlock(&cpu->work_lock);
 }
 
 static void run_guest(VCpu *cpu)
@@ -485,7 +517,7 @@ void vcpus_put_state(void)
 
 static void wait_for_exclusive(VCpu *cpu)
 {
-    pthread_mutex_lock(&vcpus.exclusive_lock);
+    exclusive_lock();
     if (!cpu->exclusive_waits) {
         /* Nobody counts on this vCPU: it must stay out until the section is over. */
         while (vcpus.exclusive_pending) {
@@ -494,7 +526,7 @@ static void wait_for_exclusive(VCpu *cpu)
             cpu->in_exec = true;
         }
     }
-    pthread_mutex_unlock(&vcpus.exclusive_lock);
+    exclusive_unlock();
 }
 
 void vcpu_exec_begin(VCpu *cpu)
@@ -511,14 +543,14 @@ void vcpu_exec_end(VCpu *cpu)
     rcu_read_unlock();
     atomic_store(&cpu->in_exec, false);
     if (atomic_load(&vcpus.exclusive_pending)) {
-        pthread_mutex_lock(&vcpus.exclusive_lock);
+        exclusive_lock();
         if (cpu->exclusive_waits) {
             cpu->exclusive_waits = false;
             if (--vcpus.exclusive_pending == 1) {
                 pthread_cond_signal(&vcpus.exclusive_alone);
             }
         }
-        pthread_mutex_unlock(&vcpus.exclusive_lock);
+        exclusive_unlock();
     }
 }
 
@@ -527,7 +559,7 @@ void vcpu_exclusive_begin(VCpu *cpu)
     int others = 0;
 
     vcpu_exec_end(cpu);
-    pthread_mutex_lock(&vcpus.exclusive_lock);
+    exclusive_lock();
     while (vcpus.exclusive_pending) {
         pthread_cond_wait(&vcpus.exclusive_over, &vcpus.exclusive_lock);
     }
@@ -549,17 +581,17 @@ void vcpu_exclusive_begin(VCpu *cpu)
     while (vcpus.exclusive_pending > 1) {
         pthread_cond_wait(&vcpus.exclusive_alone, &vcpus.exclusive_lock);
     }
-    pthread_mutex_unlock(&vcpus.exclusive_lock);
+    exclusive_unlock();
     rcu_read_lock();                /* the section itself touches guest memory */
 }
 
 void vcpu_exclusive_end(VCpu *cpu)
 {
     rcu_read_unlock();
-    pthread_mutex_lock(&vcpus.exclusive_lock);
+    exclusive_lock();
     vcpus.exclusive_pending = 0;
     pthread_cond_broadcast(&vcpus.exclusive_over);
-    pthread_mutex_unlock(&vcpus.exclusive_lock);
+    exclusive_unlock();
     vcpu_exec_begin(cpu);
 }
 

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 #include "system/loop.h"
+#include "util/lockorder.h"
 
 typedef struct TimerHeap {
     Timer **at;                     /* binary heap by expire */
@@ -45,6 +46,18 @@ struct Loop {
     TimerHeap heaps[CLOCK_TYPES];
     Loop *next;                     /* all loops, for clocks that jump */
 };
+
+static inline void loop_lock(Loop *loop)
+{
+    lock_rank_enter(LOCK_LOOP);
+    pthread_mutex_lock(&loop->lock);
+}
+
+static inline void loop_unlock(Loop *loop)
+{
+    pthread_mutex_unlock(&loop->lock);
+    lock_rank_leave(LOCK_LOOP);
+}
 
 void loop_wake(Loop *loop);
 /* ns until the first timer is due; -1: never. */

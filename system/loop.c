@@ -17,7 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "util/lockorder.h"
 #include "util/rcu.h"
 
 struct BottomHalf {
@@ -76,6 +75,19 @@ bool machine_cond_timedwait(pthread_cond_t *cond, int64_t ns)
     return r == 0;
 }
 
+/* The list of loops: taken before any one loop's lock, so it ranks as a room's. */
+static void list_lock(void)
+{
+    lock_rank_enter(LOCK_ROOM);
+    pthread_mutex_lock(&loops.list_lock);
+}
+
+static void list_unlock(void)
+{
+    pthread_mutex_unlock(&loops.list_lock);
+    lock_rank_leave(LOCK_ROOM);
+}
+
 /* ---- life ---- */
 
 static void main_loop_wake(void)
@@ -101,10 +113,10 @@ Loop *loop_new(const char *name)
         g_error("no file descriptor left for an event loop");
     }
     pthread_mutex_init(&loop->lock, NULL);
-    pthread_mutex_lock(&loops.list_lock);
+    list_lock();
     loop->next = loops.all;
     loops.all = loop;
-    pthread_mutex_unlock(&loops.list_lock);
+    list_unlock();
     loop_set_fd(loop, loop->wake_fd, wake_drain, NULL, loop);
     return loop;
 }
@@ -127,14 +139,14 @@ void loop_free(Loop *loop)
     if (!loop) {
         return;
     }
-    pthread_mutex_lock(&loops.list_lock);
+    list_lock();
     for (Loop **at = &loops.all; *at; at = &(*at)->next) {
         if (*at == loop) {
             *at = loop->next;
             break;
         }
     }
-    pthread_mutex_unlock(&loops.list_lock);
+    list_unlock();
     if (loop == loops.main) {
         rcu_wake_hook_set(NULL);
         loops.main = NULL;
@@ -150,11 +162,11 @@ void loop_free(Loop *loop)
 
 void loop_foreach(void (*fn)(Loop *loop, void *opaque), void *opaque)
 {
-    pthread_mutex_lock(&loops.list_lock);
+    list_lock();
     for (Loop *loop = loops.all; loop; loop = loop->next) {
         fn(loop, opaque);
     }
-    pthread_mutex_unlock(&loops.list_lock);
+    list_unlock();
 }
 
 /* Async-signal-safe. */
@@ -295,7 +307,7 @@ void loop_set_fd(Loop *loop, int fd, FdHandler *on_read, FdHandler *on_write, vo
 {
     FdEntry *e;
 
-    pthread_mutex_lock(&loop->lock);
+    loop_lock(loop);
     e = fd_find(loop, fd);
     if (!on_read && !on_write) {
         if (e) {
@@ -309,7 +321,7 @@ void loop_set_fd(Loop *loop, int fd, FdHandler *on_read, FdHandler *on_write, vo
         e->opaque = opaque;
         e->serial = loop->next_serial++;
     }
-    pthread_mutex_unlock(&loop->lock);
+    loop_unlock(loop);
     if (!on_loop_thread(loop) && atomic_load(&loop->polling)) {
         loop_wake(loop);
     }
@@ -320,7 +332,7 @@ static int fds_snapshot(Loop *loop)
 {
     int n;
 
-    pthread_mutex_lock(&loop->lock);
+    loop_lock(loop);
     n = loop->n_fds;
     if (n > loop->cap_polled) {
         loop->cap_polled = n * 2;
@@ -330,14 +342,14 @@ static int fds_snapshot(Loop *loop)
         loop->polled[i] = (struct pollfd){ .fd = loop->fds[i].fd, .events = loop->fds[i].events };
         loop->fds[i].revents = 0;
     }
-    pthread_mutex_unlock(&loop->lock);
+    loop_unlock(loop);
     return n;
 }
 
 /* The table may have changed while polling: results go by fd, and a stale one costs a spurious call at most. */
 static void fds_take_results(Loop *loop, int n)
 {
-    pthread_mutex_lock(&loop->lock);
+    loop_lock(loop);
     for (int i = 0; i < n; i++) {
         FdEntry *e = loop->polled[i].revents ? fd_find(loop, loop->polled[i].fd) : NULL;
 
@@ -345,7 +357,7 @@ static void fds_take_results(Loop *loop, int n)
             e->revents = loop->polled[i].revents;
         }
     }
-    pthread_mutex_unlock(&loop->lock);
+    loop_unlock(loop);
 }
 
 /* Takes one entry that is ready; its handlers to run are in *out. */
@@ -353,7 +365,7 @@ static bool fds_next_ready(Loop *loop, FdEntry *out)
 {
     bool found = false;
 
-    pthread_mutex_lock(&loop->lock);
+    loop_lock(loop);
     for (int i = 0; i < loop->n_fds && !found; i++) {
         FdEntry *e = &loop->fds[i];
 
@@ -366,7 +378,7 @@ static bool fds_next_ready(Loop *loop, FdEntry *out)
             }
         }
     }
-    pthread_mutex_unlock(&loop->lock);
+    loop_unlock(loop);
     return found;
 }
 
@@ -375,10 +387,10 @@ static bool fd_still_there(Loop *loop, const FdEntry *was)
     FdEntry *e;
     bool same;
 
-    pthread_mutex_lock(&loop->lock);
+    loop_lock(loop);
     e = fd_find(loop, was->fd);
     same = e && e->serial == was->serial;
-    pthread_mutex_unlock(&loop->lock);
+    loop_unlock(loop);
     return same;
 }
 

@@ -19,6 +19,7 @@
 #include "system/loop-internal.h"
 #include "system/qdev.h"
 #include "trace-system.h"
+#include "util/lockorder.h"
 
 typedef struct Notifier {
     void (*fn)(void);               /* cast to its own type by its caller */
@@ -104,14 +105,26 @@ void runstate_set(RunState s)
 
 /* ---- events ---- */
 
+static void events_lock(void)
+{
+    lock_rank_enter(LOCK_LEAF);
+    pthread_mutex_lock(&run.events_lock);
+}
+
+static void events_unlock(void)
+{
+    pthread_mutex_unlock(&run.events_lock);
+    lock_rank_leave(LOCK_LEAF);
+}
+
 void run_events_flush(void)
 {
     QueuedEvent *e;
 
     for (;;) {
-        pthread_mutex_lock(&run.events_lock);
+        events_lock();
         e = g_queue_pop_head(&run.events);
-        pthread_mutex_unlock(&run.events_lock);
+        events_unlock();
         if (!e) {
             return;
         }
@@ -139,9 +152,9 @@ void run_event_emit(const char *event, const char *json_data)
     e = g_new0(QueuedEvent, 1);
     e->name = g_strdup(event);
     e->json = g_strdup(json_data);
-    pthread_mutex_lock(&run.events_lock);
+    events_lock();
     g_queue_push_tail(&run.events, e);
-    pthread_mutex_unlock(&run.events_lock);
+    events_unlock();
     loop_wake(loop_main());
 }
 

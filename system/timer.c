@@ -83,14 +83,14 @@ void timer_mod(Timer *t, int64_t expire_ns)
     TimerHeap *h = &loop->heaps[t->clock];
     bool first;
 
-    pthread_mutex_lock(&loop->lock);
+    loop_lock(loop);
     if (t->expire >= 0) {
         heap_remove(h, t);
     }
     t->expire = MAX(expire_ns, 0);
     heap_insert(h, t);
     first = t->heap_index == 0;
-    pthread_mutex_unlock(&loop->lock);
+    loop_unlock(loop);
     if (first && atomic_load(&loop->polling)) {
         loop_wake(loop);
     }
@@ -103,11 +103,11 @@ void timer_del(Timer *t)
     if (!loop) {
         return;                     /* never initialised: nothing is armed */
     }
-    pthread_mutex_lock(&loop->lock);
+    loop_lock(loop);
     if (t->expire >= 0) {
         heap_remove(&loop->heaps[t->clock], t);
     }
-    pthread_mutex_unlock(&loop->lock);
+    loop_unlock(loop);
 }
 
 bool timer_pending(const Timer *t)
@@ -120,9 +120,9 @@ int64_t timers_first(Loop *loop, ClockType clock)
     TimerHeap *h = &loop->heaps[clock];
     int64_t first;
 
-    pthread_mutex_lock(&loop->lock);
+    loop_lock(loop);
     first = h->n ? h->at[0]->expire : -1;
-    pthread_mutex_unlock(&loop->lock);
+    loop_unlock(loop);
     return first;
 }
 
@@ -163,7 +163,7 @@ static int64_t timer_pop_due(Loop *loop, ClockType clock, int64_t now, void (**f
     TimerHeap *h = &loop->heaps[clock];
     int64_t expired = -1;
 
-    pthread_mutex_lock(&loop->lock);
+    loop_lock(loop);
     if (h->n && h->at[0]->expire <= now) {
         Timer *t = h->at[0];
 
@@ -172,7 +172,7 @@ static int64_t timer_pop_due(Loop *loop, ClockType clock, int64_t now, void (**f
         *fn = t->fn;
         *opaque = t->opaque;
     }
-    pthread_mutex_unlock(&loop->lock);
+    loop_unlock(loop);
     return expired;
 }
 

@@ -14,6 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "util/lockorder.h"
+
 enum { MEMBARRIER_EXPEDITED = 1 << 3, MEMBARRIER_REGISTER = 1 << 4 };
 
 typedef struct RcuCall {
@@ -36,16 +38,28 @@ static struct {
     pthread_key_t exit_key;
 } rcu = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+static void rcu_list_lock(void)
+{
+    lock_rank_enter(LOCK_LEAF);
+    pthread_mutex_lock(&rcu.lock);
+}
+
+static void rcu_list_unlock(void)
+{
+    pthread_mutex_unlock(&rcu.lock);
+    lock_rank_leave(LOCK_LEAF);
+}
+
 static void reader_unregister(void *reader)
 {
-    pthread_mutex_lock(&rcu.lock);
+    rcu_list_lock();
     for (RcuReader **at = &rcu.readers; *at; at = &(*at)->next) {
         if (*at == reader) {
             *at = (*at)->next;
             break;
         }
     }
-    pthread_mutex_unlock(&rcu.lock);
+    rcu_list_unlock();
 }
 
 static void __attribute__((constructor)) rcu_init(void)
@@ -59,11 +73,11 @@ static void __attribute__((constructor)) rcu_init(void)
 
 void rcu_register_thread(void)
 {
-    pthread_mutex_lock(&rcu.lock);
+    rcu_list_lock();
     rcu_reader.registered = true;
     rcu_reader.next = rcu.readers;
     rcu.readers = &rcu_reader;
-    pthread_mutex_unlock(&rcu.lock);
+    rcu_list_unlock();
     pthread_setspecific(rcu.exit_key, &rcu_reader);
 }
 
@@ -100,13 +114,13 @@ void rcu_call(void (*fn)(void *opaque), void *opaque)
 
     c->fn = fn;
     c->opaque = opaque;
-    pthread_mutex_lock(&rcu.lock);
+    rcu_list_lock();
     /* Readers that begin from now on carry at least this epoch and cannot see the old structure. */
     c->epoch = atomic_fetch_add(&rcu_epoch, 1) + 1;
     *rcu.last = c;
     rcu.last = &c->next;
     wake = rcu.wake;
-    pthread_mutex_unlock(&rcu.lock);
+    rcu_list_unlock();
     if (wake) {
         wake();
     }
@@ -118,7 +132,7 @@ bool rcu_reclaim(void)
     void (*hurry)(void) = NULL;
     bool waiting;
 
-    pthread_mutex_lock(&rcu.lock);
+    rcu_list_lock();
     if (rcu.first) {
         uint64_t oldest = oldest_reader();
 
@@ -134,7 +148,7 @@ bool rcu_reclaim(void)
     }
     waiting = rcu.first != NULL;
     hurry = waiting ? rcu.hurry : NULL;
-    pthread_mutex_unlock(&rcu.lock);
+    rcu_list_unlock();
     while (due) {
         RcuCall *c = due;
 
@@ -155,9 +169,9 @@ void rcu_synchronize(void)
     for (int spins = 0;; spins++) {
         uint64_t oldest;
 
-        pthread_mutex_lock(&rcu.lock);
+        rcu_list_lock();
         oldest = oldest_reader();
-        pthread_mutex_unlock(&rcu.lock);
+        rcu_list_unlock();
         if (epoch <= oldest) {
             return;
         }
@@ -177,14 +191,14 @@ void rcu_drain(void)
 
 void rcu_hurry_hook_set(void (*hurry)(void))
 {
-    pthread_mutex_lock(&rcu.lock);
+    rcu_list_lock();
     rcu.hurry = hurry;
-    pthread_mutex_unlock(&rcu.lock);
+    rcu_list_unlock();
 }
 
 void rcu_wake_hook_set(void (*wake)(void))
 {
-    pthread_mutex_lock(&rcu.lock);
+    rcu_list_lock();
     rcu.wake = wake;
-    pthread_mutex_unlock(&rcu.lock);
+    rcu_list_unlock();
 }

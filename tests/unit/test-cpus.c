@@ -13,7 +13,7 @@
 #include "system/runstate.h"
 
 static _Atomic int turns[4], alone_violations, in_critical, wake_flag, exclusive_runs;
-static _Atomic bool halting, exclusives;
+static _Atomic bool halting, exclusives, kick_self;
 
 static VCpuRunResult toy_run(VCpu *cpu)
 {
@@ -38,6 +38,10 @@ static VCpuRunResult toy_run(VCpu *cpu)
 
 static bool toy_has_work(VCpu *cpu)
 {
+    if (kick_self) {
+        kick_self = false;
+        vcpu_kick(cpu);             /* an end of interrupt found on the way to sleep does that */
+    }
     return wake_flag;
 }
 
@@ -112,6 +116,7 @@ START_TEST(halted_cpus_sleep_until_an_event)
     before = turns[0];
     let_run(10);
     ck_assert_int_eq(turns[0], before);
+    kick_self = true;
     vcpu_kick(vcpu_get(0));
     let_run(10);
     ck_assert_int_eq(turns[0], before);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "system/loop.h"
+#include "util/lockorder.h"
 
 typedef struct Trace {
     int n;
@@ -202,6 +203,15 @@ START_TEST(another_thread_may_add_an_fd_while_polling)
 }
 END_TEST
 
+#ifdef CLEAT_DEBUG_LOCKS
+START_TEST(locks_against_the_order_abort)
+{
+    lock_rank_enter(LOCK_LOOP);
+    machine_lock();
+}
+END_TEST
+#endif
+
 int main(void)
 {
     Suite *s = suite_create("loop");
@@ -216,6 +226,9 @@ int main(void)
     tcase_add_test(tc, virtual_time_stands_still_while_stopped);
     tcase_add_test(tc, qtest_steps_run_each_deadline);
     tcase_add_test(tc, another_thread_may_add_an_fd_while_polling);
+#ifdef CLEAT_DEBUG_LOCKS
+    tcase_add_test_raise_signal(tc, locks_against_the_order_abort, SIGABRT);
+#endif
     suite_add_tcase(s, tc);
     sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);
