@@ -52,6 +52,13 @@ static uint32_t mode_from_control(const X86State *st)
     return m;
 }
 
+/* A TLB table that nothing hits: index bits of the tags are unlike their places. Never written. */
+#define MISS2 { 1 << 12, 0 }, { 0, 0 },
+#define MISS16 MISS2 MISS2 MISS2 MISS2 MISS2 MISS2 MISS2 MISS2
+#define MISS128 MISS16 MISS16 MISS16 MISS16 MISS16 MISS16 MISS16 MISS16
+static const X86TlbEntry always_miss[] = { MISS128 MISS128 MISS128 MISS128 MISS128 MISS128 MISS128 MISS128 };
+_Static_assert(G_N_ELEMENTS(always_miss) == X86_TLB_SIZE, "as big as a table");
+
 void x86_update_mode(X86CPU *cpu)
 {
     X86State *st = cpu->st;
@@ -84,6 +91,9 @@ void x86_update_mode(X86CPU *cpu)
     st->tlb_rd = st->tlb[st->tlb_class_now][TLB_READ];
     st->tlb_wr = st->tlb[st->tlb_class_now][TLB_WRITE];
     st->tlb_cd = st->tlb[code_class][TLB_CODE];
+    if (m & MODE_AC) {                          /* alignment is checked on the slow way only */
+        st->tlb_rd = st->tlb_wr = (X86TlbEntry *)always_miss;
+    }
 }
 
 /* ---- descriptors ---- */

@@ -22,9 +22,21 @@ SEM(j##name##_##s) \
 JCCS(o, 0) JCCS(no, 1) JCCS(b, 2) JCCS(ae, 3) JCCS(e, 4) JCCS(ne, 5) JCCS(be, 6) JCCS(a, 7)
 JCCS(s, 8) JCCS(ns, 9) JCCS(p, 10) JCCS(np, 11) JCCS(l, 12) JCCS(ge, 13) JCCS(le, 14) JCCS(g, 15)
 
+/* An indirect target outside the canonical range faults in the branch itself. */
+static inline uint64_t near_target(X86CPU *cpu, uint64_t to)
+{
+    unsigned shift = cpu->st->cr4 & CR4_LA57 ? 7 : 16;
+
+    if (G_UNLIKELY((uint64_t)((int64_t)(to << shift) >> shift) != to)) {
+        x86_raise_err(cpu, EXCP_GP, 0);
+    }
+    return to;
+}
+
 #define NEAR(s, bits) \
 SEM(jmp_near_##s) { cpu->st->rip = TARGET(cpu->st, i, bits); } \
-SEM(jmp_E_##s) { X86State *st = cpu->st; st->rip = x86_is_mem(i) ? ld_##s(cpu, i) : rd_##s(st, i->rm); } \
+SEM(jmp_E_##s) { X86State *st = cpu->st; \
+    st->rip = near_target(cpu, x86_is_mem(i) ? ld_##s(cpu, i) : rd_##s(st, i->rm)); } \
 SEM(call_near_##s) \
 { \
     X86State *st = cpu->st; \
@@ -34,21 +46,21 @@ SEM(call_near_##s) \
 SEM(call_E_##s) \
 { \
     X86State *st = cpu->st; \
-    uint##bits##_t to = x86_is_mem(i) ? ld_##s(cpu, i) : rd_##s(st, i->rm); \
+    uint64_t to = near_target(cpu, x86_is_mem(i) ? ld_##s(cpu, i) : rd_##s(st, i->rm)); \
     push_sized(cpu, next_rip(st, i), bits / 8); \
     st->rip = to; \
 } \
 SEM(ret_near_##s) \
 { \
     X86State *st = cpu->st; \
-    uint##bits##_t to = stack_top(cpu, bits / 8); \
+    uint64_t to = near_target(cpu, (uint##bits##_t)stack_top(cpu, bits / 8)); \
     set_rsp(st, st->regs[R_RSP] + bits / 8); \
     st->rip = to; \
 } \
 SEM(ret_near_i_##s) \
 { \
     X86State *st = cpu->st; \
-    uint##bits##_t to = stack_top(cpu, bits / 8); \
+    uint64_t to = near_target(cpu, (uint##bits##_t)stack_top(cpu, bits / 8)); \
     set_rsp(st, st->regs[R_RSP] + bits / 8 + (uint16_t)i->imm); \
     st->rip = to; \
 }

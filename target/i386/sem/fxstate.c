@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * FXSAVE, FXRSTOR, LDMXCSR, STMXCSR and the XSAVE family (SDM vol. 1 ch. 13), on X86XSave: own code, since the host's would show
- * host state (modified-tracking, FIP) and other component offsets.
+ * FXSAVE, FXRSTOR, LDMXCSR, STMXCSR and the XSAVE family (SDM vol. 1 ch. 13), on X86XSave: own
+ * code, since the host's would show host state (modified-tracking, FIP) and other component
+ * offsets.
  *
- * The values of every component in X86XSave are right at all times; XSTATE_BV says which are not in their initial state.
- * Standard offsets as CPUID leaf 0xd reports them; the compacted format packs components in order (13.4.3). Test: tests/insn.
+ * The values of every component in X86XSave are right at all times; XSTATE_BV says which are not
+ * in their initial state. Standard offsets as CPUID leaf 0xd reports them; the compacted format
+ * packs components in order (13.4.3). Test: tests/insn.
  */
 #include <string.h>
 
@@ -21,7 +23,8 @@ typedef struct Component {
     bool align64;                   /* compacted: starts on a 64-byte boundary */
 } Component;
 static const Component components[] = {
-    { 2, 576, 256, false }, { 5, 1088, 64, false }, { 6, 1152, 512, false }, { 7, 1664, 1024, false }, { 9, 2688, 8, false },
+    { 2, 576, 256, false }, { 5, 1088, 64, false }, { 6, 1152, 512, false },
+    { 7, 1664, 1024, false }, { 9, 2688, 8, false },
 };
 
 static void check_mxcsr(X86CPU *cpu, uint32_t v)
@@ -66,7 +69,10 @@ static bool is_64bit_form(const Insn *i)
     return (i->prefixes & (INSN_W | INSN_CODE64)) == (INSN_W | INSN_CODE64);
 }
 
-/* The legacy area as this mode's FXSAVE writes it. Without REX.W: 32-bit pointers and zero selectors. */
+/*
+ * The legacy area as this mode's FXSAVE writes it. Without REX.W: 32-bit pointers and zero
+ * selectors.
+ */
 static void legacy_build(const X86State *st, const Insn *i, uint8_t *out)
 {
     X86XSave x = st->xs;
@@ -214,7 +220,10 @@ static unsigned image_end(uint64_t bv, bool compact)
     return end;
 }
 
-/* 64-bit registers 8..15 of a component do not exist outside 64-bit mode: those bytes are left alone. */
+/*
+ * 64-bit registers 8..15 of a component do not exist outside 64-bit mode: those bytes are left
+ * alone.
+ */
 static unsigned component_len(const X86State *st, const Component *c)
 {
     if (!(st->mode & MODE_CS64)) {
@@ -224,8 +233,8 @@ static unsigned component_len(const X86State *st, const Component *c)
 }
 
 /*
- * What in_use says is saved: the components of rfbm; of these, with init optimisation, only those not in their initial
- * state. SSE's MXCSR is written whenever SSE or AVX is asked for.
+ * What in_use says is saved: the components of rfbm; of these, with init optimisation, only those
+ * not in their initial state. SSE's MXCSR is written whenever SSE or AVX is asked for.
  */
 static void components_store(X86CPU *cpu, const Insn *i, uint64_t lin, uint64_t rfbm, bool compact, bool optimise)
 {
@@ -263,7 +272,10 @@ static uint64_t xsave_begin(X86CPU *cpu, const Insn *i, uint64_t rfbm, bool comp
     return lin;
 }
 
-/* XSAVE and XSAVEOPT. Both may skip components in their initial state; XSAVE here always writes them. */
+/*
+ * XSAVE and XSAVEOPT. Both may skip components in their initial state; XSAVE here always writes
+ * them.
+ */
 SEM(xsave)
 {
     X86State *st = cpu->st;

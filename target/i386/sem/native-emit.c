@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Emitting native stubs: register loads, the re-encoded instruction, register stores (encodings: SDM vol. 2 ch. 2).
+ * Emitting native stubs: register loads, the re-encoded instruction, register stores (encodings:
+ * SDM vol. 2 ch. 2).
  *
- * Registers inside a stub: rdi = X86State, rsi = memory operand, r9 = context, rax = the GPR in ModRM.reg (or rAX used implicitly),
- * rcx = the GPR in ModRM.rm (or rCX written implicitly), rdx = rDX used implicitly. Vector, mask and MMX registers keep their
- * numbers: all are the caller's to save, and this file's caller keeps none.
+ * Registers inside a stub: rdi = X86State, rsi = memory operand, r9 = context, rax = the GPR in
+ * ModRM.reg (or rAX used implicitly), rcx = the GPR in ModRM.rm (or rCX written implicitly), rdx
+ * = rDX used implicitly. Vector, mask and MMX registers keep their numbers: all are the caller's
+ * to save, and this file's caller keeps none.
  */
 #include <cpuid.h>
 #include <string.h>
@@ -87,7 +89,10 @@ static void emit_movups(NativeBuf *b, uint8_t opcode, unsigned n, uint32_t disp)
     emit_u32(b, disp);
 }
 
-/* A VEX.256.66.0F3A.W0 row with imm8 1: vinsertf128 ymm, ymm, m128 (0x18), vextractf128 m128, ymm (0x19). */
+/*
+ * A VEX.256.66.0F3A.W0 row with imm8 1: vinsertf128 ymm, ymm, m128 (0x18), vextractf128 m128, ymm
+ * (0x19).
+ */
 static void emit_ymm_high(NativeBuf *b, uint8_t opcode, unsigned n, uint32_t disp)
 {
     unsigned vvvv = opcode == 0x18 ? ~n & 15 : 15;
@@ -98,7 +103,10 @@ static void emit_ymm_high(NativeBuf *b, uint8_t opcode, unsigned n, uint32_t dis
     emit_u8(b, 1);
 }
 
-/* EVEX.512.66.0F3A.W1 with imm8 1: vinsertf64x4 zmm, zmm, m256 (0x1a), vextractf64x4 m256, zmm (0x1b); n < 16. */
+/*
+ * EVEX.512.66.0F3A.W1 with imm8 1: vinsertf64x4 zmm, zmm, m256 (0x1a), vextractf64x4 m256, zmm
+ * (0x1b); n < 16.
+ */
 static void emit_zmm_high(NativeBuf *b, uint8_t opcode, unsigned n, uint32_t disp)
 {
     unsigned vvvv = opcode == 0x1a ? ~n & 15 : 15;
@@ -185,7 +193,10 @@ static bool operand_in_reg_field(unsigned kind)
 static Encoding encoding_of(const Insn *i)
 {
     const InsnRow *row = x86_row(i);
-    Encoding e = { .reg = row->digit != 0xff ? row->digit : i->reg, .rm = i->rm, .vvvv = i->vvvv, .mem = x86_is_mem(i) };
+    Encoding e = {
+        .reg = row->digit != 0xff ? row->digit : i->reg, .rm = i->rm, .vvvv = i->vvvv,
+        .mem = x86_is_mem(i),
+    };
 
     for (int n = 0; n < INSN_OPERANDS; n++) {
         switch (row->opnd[n].kind) {
@@ -257,10 +268,12 @@ static void emit_evex(NativeBuf *b, const Insn *i, const Encoding *e)
     unsigned ll = (i->prefixes & INSN_B) && !e->mem ? i->rc : i->ll;
     const uint8_t bytes[] = {
         0x62,
-        (e->reg & 8 ? 0 : 0x80) | (!e->mem && (e->rm & 16) ? 0 : 0x40) | (e->rm & 8 ? 0 : 0x20) | (e->reg & 16 ? 0 : 0x10) |
+        (e->reg & 8 ? 0 : 0x80) | (!e->mem && (e->rm & 16) ? 0 : 0x40) | (e->rm & 8 ? 0 : 0x20) |
+            (e->reg & 16 ? 0 : 0x10) |
             maps[row->map - MAP_EVEX1],
         (i->prefixes & INSN_W ? 0x80 : 0) | (~e->vvvv & 15) << 3 | 4 | prefix_code(row),
-        (i->prefixes & INSN_Z ? 0x80 : 0) | ll << 5 | (i->prefixes & INSN_B ? 0x10 : 0) | (e->vvvv & 16 ? 0 : 8) | i->mask,
+        (i->prefixes & INSN_Z ? 0x80 : 0) | ll << 5 | (i->prefixes & INSN_B ? 0x10 : 0) |
+            (e->vvvv & 16 ? 0 : 8) | i->mask,
     };
 
     emit_bytes(b, bytes, sizeof(bytes));
@@ -294,6 +307,9 @@ static void emit_instruction(NativeBuf *b, const Insn *i)
 
 static unsigned load_width(const Insn *i)
 {
+    if ((i->prefixes & INSN_B) && !x86_is_mem(i)) {
+        return 64;                      /* rounding and SAE forms are 512 bits long, or scalar */
+    }
     return i->prefixes & (INSN_VEX | INSN_EVEX) ? MAX(i->vl, 16) : 16;
 }
 
@@ -404,6 +420,13 @@ static void operand_store(NativeBuf *b, const Insn *i, const InsnOperand *o, boo
     }
 }
 
+/* Rows of quiet classes whose results follow MXCSR.DAZ: VRCP14, VRSQRT14, VFPCLASS. */
+static bool looks_at_daz(const InsnRow *row)
+{
+    return (row->map == MAP_EVEX2 && row->opcode >= 0x4c && row->opcode <= 0x4f) ||
+           (row->map == MAP_EVEX3 && (row->opcode == 0x66 || row->opcode == 0x67));
+}
+
 bool native_uses_mxcsr(const InsnRow *row)
 {
     switch (row->excl) {
@@ -417,7 +440,7 @@ bool native_uses_mxcsr(const InsnRow *row)
     case EXC_E11:
         return true;
     default:
-        return false;
+        return looks_at_daz(row);
     }
 }
 
@@ -487,8 +510,9 @@ void native_emit_vec(NativeBuf *b, const Insn *i)
 }
 
 /*
- * x87: the legacy area of the state is an FXSAVE image, so FXRSTOR64, the instruction, FXSAVE64. The image's FIP, FDP and
- * FOP are put right by the caller. FNINIT: an unmasked exception must not be left pending for C code.
+ * x87: the legacy area of the state is an FXSAVE image, so FXRSTOR64, the instruction, FXSAVE64.
+ * The image's FIP, FDP and FOP are put right by the caller. FNINIT: an unmasked exception must
+ * not be left pending for C code.
  */
 void native_emit_x87(NativeBuf *b, const Insn *i)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sem_native_vec: any MMX, SSE, AVX or AVX-512 row that touches only its operands, run on the host (native.h).
+ * sem_native_vec: any MMX, SSE, AVX or AVX-512 row that touches only its operands, run on the
+ * host (native.h).
  *
- * This file does what the host's execution cannot: checks of CR0/CR4/XCR0, alignment, finding the memory operand (RAM in one
- * page: its host address; else a bounce buffer with the same address modulo 64), fault suppression of masked AVX-512 memory
- * operands, and SIMD exceptions: the stub runs with all masked, and an unmasked one undoes what it wrote.
- * Not exact: an unmasked underflow is seen only where the result is also inexact.
+ * This file does what the host's execution cannot: checks of CR0/CR4/XCR0, alignment, finding the
+ * memory operand (RAM in one page: its host address; else a bounce buffer with the same address
+ * modulo 64), fault suppression of masked AVX-512 memory operands, and SIMD exceptions: the stub
+ * runs with all masked as long as the guest has them masked.
  */
 #include "target/i386/sem/native.h"
 
@@ -16,7 +17,6 @@
 #define MXCSR_FLAGS 0x3fu
 #define MXCSR_MASKS 0x1f80u
 #define MXCSR_HOST 0x1f80u
-#define PRE_COMPUTATION 0x07u       /* IE, DE, ZE: such an exception keeps OE, UE, PE from being set */
 
 /* A memory operand on its way through a stub. */
 typedef struct MemOperand {
@@ -30,6 +30,19 @@ typedef struct MemOperand {
     uint8_t buffer[128 + 64];
 } MemOperand;
 
+/* CVTPI2PS and CVTPI2PD from memory stay clear of the MMX registers. */
+static bool uses_mmx(const InsnRow *row, const Insn *i)
+{
+    for (int n = 0; n < INSN_OPERANDS; n++) {
+        unsigned kind = row->opnd[n].kind;
+
+        if (kind == OPK_P || kind == OPK_N || (kind == OPK_Q && (row->excl == EXC_MMX || !x86_is_mem(i)))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void check_class(X86CPU *cpu, const Insn *i, const InsnRow *row)
 {
     switch (row->excl) {
@@ -37,7 +50,9 @@ static void check_class(X86CPU *cpu, const Insn *i, const InsnRow *row)
         x86_check_mmx(cpu);
         return;
     case EXC_CVT:
-        x86_check_mmx(cpu);
+        if (uses_mmx(row, i)) {
+            x86_check_mmx(cpu);
+        }
         x86_check_sse(cpu);
         return;
     default:
@@ -57,7 +72,8 @@ static bool must_align(const Insn *i, const InsnRow *row, unsigned size)
     if (row->excl == EXC_1 || row->excl == EXC_E1 || row->excl == EXC_E1NF) {
         return true;
     }
-    return !(i->prefixes & (INSN_VEX | INSN_EVEX)) && size == 16 && (row->excl == EXC_2 || row->excl == EXC_4);
+    return !(i->prefixes & (INSN_VEX | INSN_EVEX)) && size == 16 &&
+           (row->excl == EXC_2 || row->excl == EXC_4 || row->excl == EXC_CVT);
 }
 
 /* Is operand kind the one that ModRM.rm's memory form stands for? */
@@ -77,34 +93,90 @@ static void mem_access_of(const InsnRow *row, MemOperand *m)
     }
 }
 
+/*
+ * Masked-off elements of these classes' memory operands do not fault (SDM vol. 2 2.8; "NF"
+ * classes read all).
+ */
+static bool suppresses_faults(const InsnRow *row)
+{
+    switch (row->excl) {
+    case EXC_E1:
+    case EXC_E2:
+    case EXC_E3:
+    case EXC_E4:
+    case EXC_E5:
+    case EXC_E6:
+    case EXC_E10:
+    case EXC_E11:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/*
+ * VBROADCAST* and VPBROADCAST*: memory's elements, of the mask's size or of the whole operand,
+ * repeat over the register.
+ */
+static bool is_broadcast(const InsnRow *row)
+{
+    unsigned op = row->opcode;
+
+    return row->map == MAP_EVEX2 && row->pfx == PFX_66 &&
+           ((op >= 0x18 && op <= 0x1b) || (op >= 0x58 && op <= 0x5b) || op == 0x78 || op == 0x79);
+}
+
+static uint64_t low_bits(unsigned n)
+{
+    return n >= 64 ? ~0ull : (1ull << n) - 1;
+}
+
+/* Bytes of the memory operand as if nothing were broadcast from one element. */
+static unsigned mem_full_size(const Insn *i, const InsnRow *row)
+{
+    for (int n = 0; n < INSN_OPERANDS; n++) {
+        if (row->opnd[n].kind == OPK_W) {
+            return x86_operand_size(i, &row->opnd[n]);
+        }
+    }
+    return i->mem_size;
+}
+
 /* Which elements of memory an EVEX mask lets through. */
 static void mem_mask_of(X86CPU *cpu, const Insn *i, const InsnRow *row, MemOperand *m)
 {
+    unsigned lanes;
     uint64_t k;
 
-    if (!i->mask || !row->elem) {
+    if (!i->mask || !row->elem || !(m->write || suppresses_faults(row))) {
         return;
     }
     k = cpu->st->xs.k[i->mask];
-    if (m->write) {
-        m->elem = row->elem;
-        m->count = m->size / row->elem;
+    if (row->l & 0x80) {
+        lanes = 1;                      /* scalar */
+    } else if (m->write) {
+        lanes = m->size / row->elem;
+    } else if (row->bcast) {            /* conversions: source and destination elements differ in size */
+        lanes = mem_full_size(i, row) / row->bcast;
     } else {
-        unsigned lanes = MAX(i->vl / row->elem, 1);
-
-        if (row->excl == EXC_E3 || row->excl == EXC_E3NF || row->excl == EXC_E10) {
-            lanes = 1;              /* scalar */
-        }
-        if ((i->prefixes & INSN_B) || m->size < lanes) {
-            m->active = k & (lanes == 64 ? ~0ull : (1ull << lanes) - 1) ? 1 : 0;
-            m->elem = m->size;
-            m->count = 1;
-            return;
-        }
-        m->elem = m->size / lanes;
-        m->count = lanes;
+        lanes = MAX(i->vl / row->elem, 1);
     }
-    m->active = k & (m->count == 64 ? ~0ull : (1ull << m->count) - 1);
+    k &= low_bits(lanes);
+    m->elem = m->size / lanes;
+    m->count = lanes;
+    m->active = k;
+    if (i->prefixes & INSN_B) {
+        m->elem = m->size;
+        m->count = 1;
+        m->active = k != 0;
+    } else if (is_broadcast(row)) {
+        m->elem = row->elem;
+        m->count = MAX(m->size / row->elem, 1);
+        m->active = 0;
+        for (unsigned n = 0; n < lanes; n += m->count) {
+            m->active |= k >> n & low_bits(m->count);
+        }
+    }
 }
 
 static void bounce_init(MemOperand *m)
@@ -154,24 +226,43 @@ static void bounce_write(X86CPU *cpu, MemOperand *m)
     }
 }
 
-/* Finds the operand and raises its faults; afterwards nothing about memory can fail but an MMIO write. */
-static void mem_prepare(X86CPU *cpu, const Insn *i, const InsnRow *row, MemOperand *m, bool want_bounce)
+/*
+ * The operand's address before any check of it: what alignment is judged by, ahead of
+ * canonicality.
+ */
+static uint64_t mem_address(const X86State *st, const Insn *i)
+{
+    uint64_t off = ea_offset(st, i);
+
+    return i->seg >= SEG_FS || !(st->mode & MODE_CS64) ? off + st->seg[i->seg].base : off;
+}
+
+/*
+ * Finds the operand and raises its faults; afterwards nothing about memory can fail but an MMIO
+ * write.
+ */
+static void mem_prepare(X86CPU *cpu, const Insn *i, const InsnRow *row, MemOperand *m)
 {
     unsigned first, end;
 
     m->size = i->mem_size;
     mem_access_of(row, m);
     mem_mask_of(cpu, i, row, m);
-    m->lin = ea_linear(cpu, i, m->size, m->write);
-    if (must_align(i, row, m->size) && (m->lin & (m->size - 1))) {
+    mem_span(m, &first, &end);
+    if (first != end && must_align(i, row, m->size) && (mem_address(cpu->st, i) & (m->size - 1))) {
         x86_raise_err(cpu, EXCP_GP, 0);
     }
-    mem_span(m, &first, &end);
-    if (first == end) {
+    if (m->write && !suppresses_faults(row)) {
+        first = 0;                      /* the whole operand must be writable */
+        end = m->size;
+    }
+    if (first == end) {                 /* nothing is touched: not even a wild address faults */
+        m->lin = 0;
         bounce_init(m);
         return;
     }
-    if (!want_bounce && (m->lin & 4095) + m->size <= 4096) {
+    m->lin = ea_linear(cpu, i, m->size, m->write);
+    if ((m->lin & 4095) + m->size <= 4096) {
         uint8_t *p = x86_host(cpu, m->lin + first, end - first, m->write);
 
         if (p) {
@@ -190,8 +281,11 @@ static void mem_prepare(X86CPU *cpu, const Insn *i, const InsnRow *row, MemOpera
 
 /* ---- MMX and the x87 stack ---- */
 
-/* MMX registers are physical x87 registers; the image keeps them in stack order, so bring TOP to 0. */
-static void mmx_enter(X86XSave *xs)
+/*
+ * MMX registers are physical x87 registers; the image keeps them in stack order, so bring TOP to
+ * 0.
+ */
+void native_mmx_enter(X86XSave *xs)
 {
     unsigned top = xs->fsw >> 11 & 7;
     uint8_t turned[8][16];
@@ -214,38 +308,14 @@ static void mmx_mark_written(X86XSave *xs, const Insn *i, const InsnRow *row)
         const InsnOperand *o = &row->opnd[n];
         unsigned r = o->kind == OPK_P ? i->reg & 7 : i->rm & 7;
 
-        if ((o->access & OPA_WRITE) && (o->kind == OPK_P || ((o->kind == OPK_Q || o->kind == OPK_N) && !x86_is_mem(i)))) {
+        if ((o->access & OPA_WRITE) &&
+            (o->kind == OPK_P || ((o->kind == OPK_Q || o->kind == OPK_N) && !x86_is_mem(i)))) {
             xs->st[r][8] = xs->st[r][9] = 0xff;
         }
     }
 }
 
-static bool touches_mmx(const InsnRow *row, const Insn *i)
-{
-    for (int n = 0; n < INSN_OPERANDS; n++) {
-        unsigned kind = row->opnd[n].kind;
-
-        if (kind == OPK_P || kind == OPK_N || kind == OPK_Q) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- exceptions and components ---- */
-
-/* True: nothing unmasked; the flags are in MXCSR. False: an unmasked exception; MXCSR has the flags that count. */
-static bool mxcsr_merge(X86XSave *xs, uint32_t after)
-{
-    uint32_t flags = after & MXCSR_FLAGS;
-    uint32_t unmasked = flags & ~(xs->mxcsr >> 7);
-
-    if (unmasked & PRE_COMPUTATION) {
-        flags &= PRE_COMPUTATION;
-    }
-    xs->mxcsr |= flags;
-    return !unmasked;
-}
 
 static void mark_components(X86XSave *xs, const Insn *i, const InsnRow *row)
 {
@@ -282,21 +352,22 @@ static NativeStub *stub_or_stop(X86CPU *cpu, const Insn *i)
     return stub;
 }
 
-/* The rare way: some SIMD exception is unmasked, so the stub runs on a state that can be taken back. */
+/*
+ * The rare way: some SIMD exception is unmasked. The instruction runs with the guest's MXCSR; the
+ * host's exception ends the stub before it has stored anything.
+ */
 static uint64_t run_guarded(X86CPU *cpu, NativeStub *stub, MemOperand *m, NativeContext *ctx)
 {
     X86State *st = cpu->st;
-    X86XSave saved = st->xs;
-    uint64_t regs[16], flags;
+    uint64_t flags;
+    bool faulted;
 
-    memcpy(regs, st->regs, sizeof(regs));
-    flags = stub(st, m->host, ctx);
-    if (!mxcsr_merge(&saved, ctx->mxcsr)) {
-        st->xs = saved;
-        memcpy(st->regs, regs, sizeof(regs));
+    ctx->mxcsr = st->xs.mxcsr;
+    faulted = !native_run_unmasked(stub, st, m->host, ctx, &flags);
+    st->xs.mxcsr = ctx->mxcsr;
+    if (faulted) {
         x86_raise_simd(cpu);
     }
-    st->xs.mxcsr = saved.mxcsr;
     return flags;
 }
 
@@ -317,10 +388,10 @@ void sem_native_vec(X86CPU *cpu, const Insn *i)
     m.elem = m.count = 0;
     m.active = 0;
     if (x86_is_mem(i)) {
-        mem_prepare(cpu, i, row, &m, guarded);
+        mem_prepare(cpu, i, row, &m);
     }
-    if (touches_mmx(row, i)) {
-        mmx_enter(&st->xs);
+    if (uses_mmx(row, i)) {
+        native_mmx_enter(&st->xs);
     }
     if (G_UNLIKELY(guarded)) {
         flags = run_guarded(cpu, stub, &m, &ctx);

@@ -2,13 +2,16 @@
 /*
  * The per-vCPU cache of native stubs; contract in native.h.
  *
- * Lookup: a direct-mapped table over a hash of the encoding's key, and behind it a hash table of all stubs, so that two
- * encodings that share a place cost no new code. Stubs are packed into chunks; a chunk is made writable only while one stub is put in. When the cache is full it starts over: no stub is running then, since its only user asks.
+ * Lookup: a direct-mapped table over a hash of the encoding's key, and behind it a hash table of
+ * all stubs, so that two encodings that share a place cost no new code. Stubs are packed into
+ * chunks; only the one being filled has a writable view. When the cache is full it starts over:
+ * no stub is running then, since its only user asks.
  */
 #include "target/i386/sem/native.h"
 
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define TABLE_SIZE 4096u
 #define CHUNK_SIZE (64u << 10)
@@ -23,13 +26,15 @@ struct X86Native {
     GHashTable *all;            /* NativeKey -> NativeStub *: every stub there is */
     uint8_t *chunk[CHUNKS_MAX];
     int n_chunks;
+    uint8_t *writable;          /* the last chunk's other view; NULL: none */
     unsigned used;              /* bytes of the last chunk */
 };
 
 static NativeKey key_of(const Insn *i)
 {
     return (NativeKey) {
-        .op = i->op, .prefixes = i->prefixes & (INSN_W | INSN_Z | INSN_B), .reg = i->reg, .rm = x86_is_mem(i) ? 0 : i->rm,
+        .op = i->op, .prefixes = i->prefixes & (INSN_W | INSN_Z | INSN_B), .reg = i->reg,
+        .rm = x86_is_mem(i) ? 0 : i->rm,
         .vvvv = i->vvvv, .reg4 = i->reg4, .imm = i->imm, .imm2 = i->imm2, .mask = i->mask, .rc = i->rc, .ll = i->ll,
         .is_mem = x86_is_mem(i), .code64 = !!(i->prefixes & INSN_CODE64), .opcode = i->opcode,
     };
@@ -62,59 +67,73 @@ static X86Native *native_new(void)
     return n;
 }
 
-static void native_start_over(X86Native *n)
+/* The last chunk gets no more stubs: its writable view goes. */
+static void native_close_chunk(X86Native *n)
 {
-    memset(n->table, 0, sizeof(n->table));
-    g_hash_table_remove_all(n->all);
-    for (int i = 1; i < n->n_chunks; i++) {
+    if (n->writable) {
+        munmap(n->writable, CHUNK_SIZE);
+        n->writable = NULL;
+    }
+}
+
+static void native_drop_chunks(X86Native *n)
+{
+    native_close_chunk(n);
+    for (int i = 0; i < n->n_chunks; i++) {
         munmap(n->chunk[i], CHUNK_SIZE);
     }
-    n->n_chunks = 1;
-    n->used = 0;
+    n->n_chunks = 0;
 }
 
-/* The place for one more stub, in a chunk that is writable until native_seal(). */
-static uint8_t *native_reserve(X86Native *n)
+static bool native_open_chunk(X86Native *n)
 {
-    if (n->n_chunks && n->used + STUB_MAX > CHUNK_SIZE && n->n_chunks == CHUNKS_MAX) {
-        native_start_over(n);
-    }
-    if (!n->n_chunks || n->used + STUB_MAX > CHUNK_SIZE) {
-        void *p = mmap(NULL, CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int fd;
 
-        if (p == MAP_FAILED) {
-            return NULL;
+    if (n->n_chunks == CHUNKS_MAX) {
+        memset(n->table, 0, sizeof(n->table));
+        g_hash_table_remove_all(n->all);
+        native_drop_chunks(n);
+    }
+    native_close_chunk(n);
+    fd = memfd_create("native", MFD_CLOEXEC);
+    if (fd >= 0 && ftruncate(fd, CHUNK_SIZE) == 0) {
+        void *x = mmap(NULL, CHUNK_SIZE, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+        void *w = x == MAP_FAILED ? MAP_FAILED : mmap(NULL, CHUNK_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+        if (w != MAP_FAILED) {
+            n->chunk[n->n_chunks++] = x;
+            n->writable = w;
+            n->used = 0;
+        } else if (x != MAP_FAILED) {
+            munmap(x, CHUNK_SIZE);
         }
-        n->chunk[n->n_chunks++] = p;
-        n->used = 0;
-    } else if (mprotect(n->chunk[n->n_chunks - 1], CHUNK_SIZE, PROT_READ | PROT_WRITE) < 0) {
-        return NULL;
     }
-    return n->chunk[n->n_chunks - 1] + n->used;
-}
-
-static bool native_seal(X86Native *n, unsigned size)
-{
-    n->used += (size + 15) & ~15u;
-    return mprotect(n->chunk[n->n_chunks - 1], CHUNK_SIZE, PROT_READ | PROT_EXEC) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return n->writable;
 }
 
 static NativeStub *native_make(X86Native *n, const Insn *i)
 {
-    uint8_t *at = native_reserve(n);
-    NativeBuf b = { at, at + STUB_MAX, false };
+    NativeBuf b = { 0 };
+    uint8_t *at;
 
-    if (!at) {
+    if ((!n->writable || n->used + STUB_MAX > CHUNK_SIZE) && !native_open_chunk(n)) {
         return NULL;
     }
+    at = n->writable + n->used;
+    b = (NativeBuf) { at, at + STUB_MAX, false };
     if (x86_row(i)->xlat == XLAT_X87) {
         native_emit_x87(&b, i);
     } else {
         native_emit_vec(&b, i);
     }
-    if (b.full || !native_seal(n, b.p - at)) {
+    if (b.full) {
         return NULL;
     }
+    at = n->chunk[n->n_chunks - 1] + n->used;
+    n->used += (b.p - n->writable - n->used + 15) & ~15u;
     return (NativeStub *)(uintptr_t)at;
 }
 
@@ -148,9 +167,7 @@ void x86_native_free(X86CPU *cpu)
     X86Native *n = cpu->native;
 
     if (n) {
-        for (int i = 0; i < n->n_chunks; i++) {
-            munmap(n->chunk[i], CHUNK_SIZE);
-        }
+        native_drop_chunks(n);
         g_hash_table_destroy(n->all);
         g_free(n);
         cpu->native = NULL;

@@ -2,11 +2,12 @@
 /*
  * Running a guest's vector and x87 instructions on the host's own units: stubs and their cache.
  *
- * A stub is host code for one distinct encoding: it loads the registers that the instruction names from X86State, executes the
- * same instruction with its memory operand at [rsi] and its general registers renamed to rax and rcx, and stores what it wrote.
+ * A stub is host code for one distinct encoding: it loads the registers that the instruction
+ * names from X86State, executes the same instruction with its memory operand at [rsi] and its
+ * general registers renamed to rax and rcx, and stores what it wrote.
  *   uint64_t stub(X86State *st (rdi), void *mem (rsi), NativeContext *ctx (rdx)) -> RFLAGS after the instruction
- * One cache per vCPU (X86CPU.native), used by its thread only, so no locks. Memory for stubs is mapped as it is used and is
- * never writable and executable at once. Test: tests/insn.
+ * One cache per vCPU (X86CPU.native), used by its thread only, so no locks. Memory for stubs is
+ * mapped as it is used and is never writable and executable at once. Test: tests/insn.
  */
 #ifndef CLEAT_TARGET_I386_SEM_NATIVE_H
 #define CLEAT_TARGET_I386_SEM_NATIVE_H
@@ -17,6 +18,7 @@ typedef struct NativeContext {
     uint32_t mxcsr;             /* in: to run with; out: what the instruction left */
     uint32_t mxcsr_host;        /* restored at the end */
     uint64_t flags;             /* in: arithmetic flags, for rows that read them */
+    bool faulted;               /* out: a SIMD exception ended the stub */
 } NativeContext;
 
 typedef uint64_t NativeStub(X86State *st, void *mem, NativeContext *ctx);
@@ -30,9 +32,17 @@ _Static_assert(sizeof(NativeKey) == 16, "compared as two words");
 
 typedef struct X86Native X86Native;
 
-/* The stub of i, made when it is new; NULL when no memory for it can be had (raise nothing: report and stop). */
+/*
+ * The stub of i, made when it is new; NULL when no memory for it can be had (raise nothing:
+ * report and stop).
+ */
 NativeStub *native_stub(X86CPU *cpu, const Insn *i);
 void x86_native_free(X86CPU *cpu);
+/*
+ * Runs a stub with unmasked SIMD exceptions. False: one came; nothing is stored, ctx->mxcsr has
+ * its flags.
+ */
+bool native_run_unmasked(NativeStub *stub, X86State *st, void *mem, NativeContext *ctx, uint64_t *flags);
 
 /* Emission, shared with the x87 engine (native-emit.c). */
 typedef struct NativeBuf {
@@ -48,6 +58,11 @@ void native_emit_x87(NativeBuf *b, const Insn *i);
 bool native_host_has_avx(void);
 bool native_host_has_avx512(void);
 
+/*
+ * What any MMX instruction does to the x87 state: TOP 0 (registers turn, values stay), all tags
+ * valid.
+ */
+void native_mmx_enter(X86XSave *xs);
 /* Does the row look at or change MXCSR? */
 bool native_uses_mxcsr(const InsnRow *row);
 

@@ -76,9 +76,6 @@ static void repeat(X86CPU *cpu, const Insn *i, Element *element, Run *fast)
             budget = REP_CHUNK;
         }
     }
-    if (count == 0) {
-        reg_write(st, R_RCX, 0, i->adsize);
-    }
     x86_next(st, i);
 }
 
@@ -257,6 +254,7 @@ static void port_string(X86CPU *cpu, const Insn *i, Element *element)
     if (i->opsize == 8) {
         narrow.opsize = 4;
     }
+    x86_io_check(cpu, rd_w(cpu->st, R_RDX), narrow.opsize);     /* even if the count is zero */
     repeat(cpu, &narrow, element, NULL);
 }
 

@@ -25,13 +25,31 @@ DELEGATE(vmmcall, x86_hypercall(cpu, true))
 DELEGATE(invd, need_cpl0(cpu))          /* the guest's caches are the host's: coherent */
 DELEGATE(wbinvd, need_cpl0(cpu))
 DELEGATE(serialize, atomic_thread_fence(memory_order_seq_cst))
-DELEGATE(lmsw, x86_lmsw(cpu, rm_read(cpu, i, 2)))
-DELEGATE(lldt, x86_lldt(cpu, rm_read(cpu, i, 2)))
-DELEGATE(ltr, x86_ltr(cpu, rm_read(cpu, i, 2)))
 DELEGATE(mov_CR, x86_write_cr(cpu, i->reg, reg_read(cpu->st, i->rm, i->opsize == 8 ? 8 : 4)))
 DELEGATE(mov_DR, x86_write_dr(cpu, i->reg, reg_read(cpu->st, i->rm, i->opsize == 8 ? 8 : 4)))
 DELEGATE(mov_RC, reg_write(cpu->st, i->rm, x86_read_cr(cpu, i->reg), i->opsize == 8 ? 8 : 4))
 DELEGATE(mov_RD, reg_write(cpu->st, i->rm, x86_read_dr(cpu, i->reg), i->opsize == 8 ? 8 : 4))
+
+SEM(lmsw)
+{
+    need_cpl0(cpu);
+    x86_lmsw(cpu, rm_read(cpu, i, 2));
+    x86_next(cpu->st, i);
+}
+
+SEM(lldt)
+{
+    need_cpl0(cpu);
+    x86_lldt(cpu, rm_read(cpu, i, 2));
+    x86_next(cpu->st, i);
+}
+
+SEM(ltr)
+{
+    need_cpl0(cpu);
+    x86_ltr(cpu, rm_read(cpu, i, 2));
+    x86_next(cpu->st, i);
+}
 
 SEM(ud) { x86_raise(cpu, EXCP_UD); }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Vector rows whose memory accesses go element by element: masked moves, gathers, scatters, compress and expand
- * (SDM vol. 2, VPMASKMOV, VPGATHER*, VPSCATTER*, VPCOMPRESS*, VPEXPAND*). Masked-off elements neither fault nor are touched;
- * a gather or scatter that faults has done the elements before it and cleared their mask bits.
+ * Vector rows whose memory accesses go element by element: masked moves, gathers, scatters,
+ * compress and expand (SDM vol. 2, VPMASKMOV, VPGATHER*, VPSCATTER*, VPCOMPRESS*, VPEXPAND*).
+ * Masked-off elements neither fault nor are touched; a gather or scatter that faults has done the
+ * elements before it and cleared their mask bits.
  *
  * Registers are read into and written from 64-byte images. Test: tests/insn.
  */
@@ -50,6 +51,19 @@ static void vec_set(X86State *st, unsigned n, const Vec *v, unsigned bytes)
     }
 }
 
+/*
+ * What a VEX gather has done when a later element faults: nothing above its own bytes changes
+ * yet.
+ */
+static void vec_set_low(X86State *st, unsigned n, const Vec *v, unsigned bytes)
+{
+    Vec whole;
+
+    vec_get(st, n, &whole);
+    memcpy(&whole, v, bytes);
+    vec_set(st, n, &whole, 64);
+}
+
 static void check_unit(X86CPU *cpu, const Insn *i)
 {
     if (i->prefixes & INSN_EVEX) {
@@ -63,6 +77,11 @@ static void check_unit(X86CPU *cpu, const Insn *i)
 
 /* ---- MASKMOVQ, MASKMOVDQU: bytes to seg:rDI ---- */
 
+static const uint8_t *mmx_reg(const X86XSave *xs, unsigned n)
+{
+    return xs->st[(n - (xs->fsw >> 11 & 7)) & 7];
+}
+
 SEM(maskmov)
 {
     X86State *st = cpu->st;
@@ -73,11 +92,10 @@ SEM(maskmov)
     Vec data, mask;
 
     if (mmx) {
-        unsigned top = st->xs.fsw >> 11 & 7;
-
         x86_check_mmx(cpu);
-        memcpy(&data, st->xs.st[((i->reg & 7) - top) & 7], 8);
-        memcpy(&mask, st->xs.st[((i->rm & 7) - top) & 7], 8);
+        memcpy(&data, mmx_reg(&st->xs, i->reg), 8);
+        memcpy(&mask, mmx_reg(&st->xs, i->rm), 8);
+        native_mmx_enter(&st->xs);      /* before the accesses, which may fault */
     } else {
         check_unit(cpu, i);
         vec_get(st, i->reg, &data);
@@ -111,16 +129,16 @@ SEM(vmaskmov)
     bool store = row->opnd[0].kind == OPK_M;
     unsigned elem = row->elem, count = i->vl / elem;
     Vec mask, data, out = { { 0 } };
-    uint64_t lin;
+    uint64_t lin = 0;
 
     check_unit(cpu, i);
     vec_get(st, i->vvvv, &mask);
     vec_get(st, i->reg, &data);
-    lin = ea_linear(cpu, i, i->vl, store);
     for (unsigned n = 0; n < count; n++) {
         if (!sign_set(&mask, n, elem)) {
             continue;
         }
+        lin = ea_linear(cpu, i, i->vl, store);      /* not before: an empty mask touches nothing */
         if (store) {
             x86_probe(cpu, lin + n * elem, elem, true);
         } else {
@@ -182,19 +200,16 @@ static void gather_vex(X86CPU *cpu, const Insn *i)
     }
     vec_get(st, i->reg, &out);
     vec_get(st, i->vvvv, &mask);
-    for (unsigned n = 0; n < v.count; n++) {
-        memset(mask.b + n * v.elem, sign_set(&mask, n, v.elem) ? 0xff : 0, v.elem);
-    }
     memset(mask.b + bytes, 0, sizeof(mask) - bytes);
     for (unsigned n = 0; n < v.count; n++) {
         if (sign_set(&mask, n, v.elem)) {
-            uint64_t lin = vsib_linear(cpu, i, &v, n, false);
-
-            x86_ld_bytes(cpu, lin, out.b + n * v.elem, v.elem);
-            memset(mask.b + n * v.elem, 0, v.elem);
-            vec_set(st, i->reg, &out, bytes);       /* progress shows if a later element faults */
-            vec_set(st, i->vvvv, &mask, bytes);
+            if (n) {                                /* progress shows if this element faults */
+                vec_set_low(st, i->reg, &out, bytes);
+                vec_set_low(st, i->vvvv, &mask, bytes);
+            }
+            x86_ld_bytes(cpu, vsib_linear(cpu, i, &v, n, false), out.b + n * v.elem, v.elem);
         }
+        memset(mask.b + n * v.elem, 0, v.elem);
     }
     vec_set(st, i->reg, &out, bytes);
     vec_set(st, i->vvvv, &mask, bytes);
@@ -220,7 +235,7 @@ SEM(vgather)
     for (unsigned n = 0; n < v.count; n++) {
         if (st->xs.k[i->mask] >> n & 1) {
             x86_ld_bytes(cpu, vsib_linear(cpu, i, &v, n, false), out.b + n * v.elem, v.elem);
-            vec_set(st, i->reg, &out, v.count * v.elem);
+            vec_set(st, i->reg, &out, i->vl);       /* shows if a later element faults */
             st->xs.k[i->mask] &= ~(1ull << n);
         }
     }

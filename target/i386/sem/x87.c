@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * x87 rows (SDM vol. 1 ch. 8): arithmetic runs on the host through a native stub; control and environment rows are here.
+ * x87 rows (SDM vol. 1 ch. 8): arithmetic runs on the host through a native stub; control and
+ * environment rows are here.
  *
- * FIP, FDP and FOP in the state are the guest's: set here after every non-control instruction, never taken from the host.
- * FCS and FDS read as zero, as on CPUs with CPUID.7.EBX[13] set. Test: tests/insn.
+ * FIP, FDP and FOP in the state are the guest's: set here after every non-control instruction,
+ * never taken from the host. FCS and FDS read as zero, as on CPUs with CPUID.7.EBX[13] set. Test:
+ * tests/insn.
  */
 #include <string.h>
 
@@ -31,16 +33,20 @@ static void fsw_update_summary(X86XSave *xs)
     }
 }
 
-static void pointers_set(X86State *st, const Insn *i, uint64_t lin)
+/* FDP is the offset within its segment. */
+static void pointers_set(X86State *st, const Insn *i)
 {
     st->xs.fip = st->rip;
     st->xs.fop = (i->opcode & 7) << 8 | i->modrm;
     if (x86_is_mem(i)) {
-        st->xs.fdp = lin;
+        st->xs.fdp = ea_offset(st, i);
     }
 }
 
-/* A stack fault or an unmasked exception before the operation leaves memory alone; so stores go through a buffer. */
+/*
+ * A stack fault or an unmasked exception before the operation leaves memory alone; so stores go
+ * through a buffer.
+ */
 static bool store_happens(const X86XSave *xs, uint16_t fsw_before)
 {
     uint16_t raised = xs->fsw & ~fsw_before & ~xs->fcw & 0x01;     /* IE, unmasked */
@@ -82,7 +88,7 @@ void sem_native_x87(X86CPU *cpu, const Insn *i)
     st->xs.fip = fip;
     st->xs.fdp = fdp;
     st->xs.fop = fop;
-    pointers_set(st, i, lin);
+    pointers_set(st, i);
     st->xs.xstate_bv |= XFEATURE_X87;
     if (write && store_happens(&st->xs, fsw)) {
         x86_st_bytes(cpu, lin, buffer, i->mem_size);
@@ -182,12 +188,16 @@ SEM(emms)
     X86XSave *xs = &cpu->st->xs;
 
     x86_check_mmx(cpu);
+    native_mmx_enter(xs);
     xs->ftw = 0;
     xs->xstate_bv |= XFEATURE_X87;
     x86_next(cpu->st, i);
 }
 
-/* ---- environments: 14 or 28 bytes, real-mode and protected-mode layouts (SDM vol. 1 8.1.10) ---- */
+/*
+ * ---- environments: 14 or 28 bytes, real-mode and protected-mode layouts (SDM vol. 1 8.1.10)
+ * ----
+ */
 
 /* The two-bit tag of physical register n: 0 valid, 1 zero, 2 special, 3 empty. */
 static unsigned tag_of(const X86XSave *xs, unsigned n)
@@ -279,8 +289,8 @@ static void env_apply(X86State *st, unsigned opsize, const uint8_t *in)
         xs->fip = (w[3] & 0xffff) | (w[4] >> 12 & 0xffff) << 16;
         xs->fdp = (w[5] & 0xffff) | (w[6] >> 12 & 0xffff) << 16;
         xs->fop = w[4] & 0x7ff;
-    } else if (opsize != 2) {
-        xs->fop = w[4] >> 16 & 0x7ff;
+    } else {
+        xs->fop = opsize == 2 ? 0 : w[4] >> 16 & 0x7ff;     /* the short form has none */
     }
     fsw_update_summary(xs);
     xs->xstate_bv |= XFEATURE_X87;

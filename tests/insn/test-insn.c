@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Compares the interpreter with the real CPU, instruction by instruction (see insn-test.h), over
+ * every row of the instruction table that ring 3 can run; then short sequences. Prints what
+ * differed with the seed that repeats it, and the rows that never ran.
+ *
+ *   test-insn [--long] [--count N] [--sequences N] [--seed S] [--row MNEMONIC] [--replay SEED[:ROW]] [--rows]
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gen.h"
+
+#define REPORTS_MAX 40
+
+typedef struct Options {
+    uint64_t count, sequences, seed, replay;
+    int replay_row;                 /* -1: the seed of a sequence */
+    bool replaying, rows;
+    const char *row;
+} Options;
+
+/* Shared with the parent, which tells what ran when the child dies. */
+typedef struct Progress {
+    uint64_t seed;
+    int op;
+} Progress;
+
+typedef struct Test {
+    const Options *o;
+    volatile Progress *progress;
+    uint8_t template[DATA_SIZE];
+    uint16_t rows[INSN_ROW_COUNT];  /* that can run */
+    unsigned n_rows;
+    uint32_t ran[INSN_ROW_COUNT], completed[INSN_ROW_COUNT], failed[INSN_ROW_COUNT];
+    uint64_t failures, reported;
+    InsnCase c;
+} Test;
+
+static void case_describe(const InsnCase *c, FILE *f)
+{
+    for (unsigned n = 0, at = 0; n < c->count; n++) {
+        unsigned len = c->undecodable ? c->length : c->insn[n].length;
+
+        fprintf(f, "  %-12s", c->undecodable ? "(#UD)" : x86_mnemonic(&c->insn[n]));
+        for (unsigned k = 0; k < len; k++) {
+            fprintf(f, "%02x", c->code[at + k]);
+        }
+        fprintf(f, "  insn.def:%u\n", x86_row(&c->insn[n])->line);
+        at += len;
+    }
+    fprintf(f, "  operand %" PRIx64 " rflags %" PRIx64 " mxcsr %x fcw %x fsw %x ftw %x\n", c->target, c->start.rflags,
+            c->start.xs.mxcsr, c->start.xs.fcw, c->start.xs.fsw, c->start.xs.ftw);
+}
+
+static void case_report(Test *t, int op, const InsnOutcome *native, const InsnOutcome *guest)
+{
+    const InsnCase *c = &t->c;
+
+    if (op >= 0) {
+        printf("DIFFERS: --replay %#" PRIx64 ":%d\n", c->seed, op);
+    } else {
+        printf("DIFFERS: --replay %#" PRIx64 "\n", c->seed);
+    }
+    case_describe(c, stdout);
+    for (int n = 0; t->o->replaying && n < 16; n++) {
+        printf("  r%d = %016" PRIx64 "%s", n, c->start.regs[n], n % 4 == 3 ? "\n" : "");
+    }
+    outcome_same(c, native, guest, stdout);
+}
+
+/* Runs the case in t->c on both sides. */
+static void case_try(Test *t, int op)
+{
+    InsnOutcome native, guest;
+
+    t->progress->seed = t->c.seed;
+    t->progress->op = op;
+    guest_run(&t->c, &guest);
+    /*
+     * Stepping (TF) is dear in a virtual machine: only where the next instruction is not the int3
+     * behind.
+     */
+    native_run(&t->c, t->c.undecodable || x86_row(&t->c.insn[0])->xlat == XLAT_FLOW, &native);
+    if (!outcome_same(&t->c, &native, &guest, NULL)) {
+        t->failures++;
+        t->failed[t->c.insn[0].op]++;
+        if (t->reported++ < REPORTS_MAX) {
+            case_report(t, op, &native, &guest);
+        }
+    } else if (t->o->replaying) {
+        case_report(t, op, &native, &guest);
+    }
+    for (unsigned n = 0; n < t->c.count; n++) {
+        t->ran[t->c.insn[n].op] += !t->c.undecodable;
+        t->completed[t->c.insn[n].op] += guest.vector < 0 && !t->c.undecodable;
+    }
+}
+
+static void one_case(Test *t, uint64_t seed, int op)
+{
+    memcpy(window_start, t->template, DATA_RW);
+    case_generate(&t->c, seed, op);
+    if (t->c.count) {
+        case_try(t, op);
+    }
+}
+
+static void one_sequence(Test *t, uint64_t seed)
+{
+    memcpy(window_start, t->template, DATA_RW);
+    sequence_generate(&t->c, seed, t->rows, t->n_rows);
+    if (t->c.count) {
+        case_try(t, -1);
+    }
+}
+
+static void rows_report(const Test *t)
+{
+    unsigned never = 0, faulted = 0, total = 0;
+
+    for (unsigned op = 1; op < INSN_ROW_COUNT; op++) {
+        const char *why = row_skip_reason(op);
+
+        total++;
+        if (t->ran[op] && t->completed[op]) {
+            continue;
+        }
+        if (t->ran[op]) {
+            faulted++;
+            why = x86_insn_rows[op].flags & ROW_CPL0 ? "privileged: faults at ring 3" : "always faults at ring 3";
+        } else {
+            never++;
+        }
+        printf("%s: %s (insn.def:%u): %s\n", t->ran[op] ? "only faulted" : "never ran",
+               x86_mnemonics + x86_insn_rows[op].mnemonic, x86_insn_rows[op].line,
+               why ? why : "no encoding of it came up");
+    }
+    printf("rows: %u, run to the end %u, only to a fault %u, never %u\n",
+           total, total - never - faulted, faulted, never);
+}
+
+static void rows_failed(const Test *t)
+{
+    for (unsigned op = 1; op < INSN_ROW_COUNT; op++) {
+        if (t->failed[op]) {
+            printf("differed %u of %u: %s (insn.def:%u)\n", t->failed[op], t->ran[op],
+                   x86_mnemonics + x86_insn_rows[op].mnemonic, x86_insn_rows[op].line);
+        }
+    }
+}
+
+static void rows_choose(Test *t)
+{
+    for (unsigned op = 1; op < INSN_ROW_COUNT; op++) {
+        bool wanted = !t->o->row || !strcmp(t->o->row, x86_mnemonics + x86_insn_rows[op].mnemonic);
+
+        if (wanted && !row_skip_reason(op)) {
+            t->rows[t->n_rows++] = op;
+        }
+    }
+}
+
+static int run_all(Test *t)
+{
+    Rng r = { t->o->seed };
+    Rng fill = { 1 };
+
+    for (unsigned at = 0; at < DATA_SIZE; at += 64) {
+        data_fill(&fill, t->template + at, 64);
+    }
+    memcpy(window_start, t->template, DATA_SIZE);
+    const char *reason = "";
+    if (!native_init(&reason)) {
+        printf("SKIP: %s\n", reason);
+        return 77;
+    }
+    guest_init();
+    rows_choose(t);
+    if (t->o->replaying) {
+        if (t->o->replay_row >= 0) {
+            one_case(t, t->o->replay, t->o->replay_row);
+        } else {
+            one_sequence(t, t->o->replay);
+        }
+        return t->failures != 0;
+    }
+    printf("seed %#" PRIx64 ", %u rows, %" PRIu64 " instructions, %" PRIu64 " sequences\n",
+           t->o->seed, t->n_rows, t->o->count, t->o->sequences);
+    for (uint64_t n = 0; n < t->o->count && t->n_rows; n++) {
+        one_case(t, rng_next(&r), t->rows[n % t->n_rows]);
+    }
+    for (uint64_t n = 0; n < t->o->sequences && t->n_rows; n++) {
+        one_sequence(t, rng_next(&r));
+    }
+    rows_failed(t);
+    if (!t->o->row || t->o->rows) {
+        rows_report(t);
+    }
+    printf("%" PRIu64 " differences\n", t->failures);
+    return t->failures != 0;
+}
+
+static bool options_parse(int argc, char **argv, Options *o)
+{
+    *o = (Options) { .count = 200000, .sequences = 20000, .seed = 0x5eed, .replay_row = -1 };
+    for (int n = 1; n < argc; n++) {
+        const char *v = n + 1 < argc ? argv[n + 1] : "";
+
+        if (!strcmp(argv[n], "--long")) {
+            o->count = 20000000;
+            o->sequences = 2000000;
+            continue;
+        }
+        if (!strcmp(argv[n], "--rows")) {
+            o->rows = true;
+            continue;
+        }
+        if (!strcmp(argv[n], "--count")) {
+            o->count = strtoull(v, NULL, 0);
+        } else if (!strcmp(argv[n], "--sequences")) {
+            o->sequences = strtoull(v, NULL, 0);
+        } else if (!strcmp(argv[n], "--seed")) {
+            o->seed = strtoull(v, NULL, 0);
+        } else if (!strcmp(argv[n], "--row")) {
+            o->row = v;
+        } else if (!strcmp(argv[n], "--replay")) {
+            char *end;
+
+            o->replay = strtoull(v, &end, 0);
+            o->replay_row = *end == ':' ? atoi(end + 1) : -1;
+            o->replaying = true;
+        } else {
+            return false;
+        }
+        n++;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    static Test test;
+    Options o;
+    int status;
+    pid_t pid;
+
+    if (!options_parse(argc, argv, &o)) {
+        fprintf(stderr, "unknown option\n");
+        return 2;
+    }
+    test.o = &o;
+    test.progress = mmap(NULL, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid = fork();
+    if (pid == 0) {
+        status = run_all(&test);
+        fflush(stdout);
+        _exit(status);
+    }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFEXITED(status)) {
+        return WEXITSTATUS(status);
+    }
+    printf("The test died of signal %d at --replay %#" PRIx64 ":%d\n", WTERMSIG(status),
+           test.progress->seed, test.progress->op);
+    return 1;
+}
