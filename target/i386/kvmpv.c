@@ -136,10 +136,10 @@ bool x86_kvm_write_pv_eoi(X86CPU *cpu, uint64_t v)
     if (v & 2) {
         return false;
     }
-    cpu->st->kvm_pv_eoi = v;
     if (cpu->apic) {
-        cpu->apic->regs.pv_eoi_pending = false;
+        apic_sync_pv_eoi(cpu->apic);                    /* by the old address: a kernel switches it off to reboot */
     }
+    cpu->st->kvm_pv_eoi = v;
     return true;
 }
 

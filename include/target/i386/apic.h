@@ -77,6 +77,8 @@ void apic_post_load(X86Apic *apic);
 /* PENDING_APIC again where an interrupt is above the priority. CPU's thread. */
 void apic_update(X86Apic *apic);
 void apic_eoi(X86Apic *apic);
+/* Takes in an EOI that the guest gave by its PV EOI flag. CPU's thread. */
+void apic_sync_pv_eoi(X86Apic *apic);
 /* The xAPIC page at APIC_BASE, mapped by the board over system memory: one region whose ops act on vcpu_current(). */
 MemoryRegion *apic_mmio_region(void);
 
