@@ -71,7 +71,7 @@ void apic_set_irr(X86Apic *a, uint8_t vector, bool level)
 }
 
 /* A PV EOI flag that the guest has cleared is an EOI; one still set is taken back, so that a real EOI comes. */
-static void sync_pv_eoi(X86Apic *a)
+void apic_sync_pv_eoi(X86Apic *a)
 {
     if (a->regs.pv_eoi_pending) {
         a->regs.pv_eoi_pending = false;
@@ -79,11 +79,6 @@ static void sync_pv_eoi(X86Apic *a)
             apic_eoi(a);
         }
     }
-}
-
-void apic_sync_pv_eoi(X86CPU *cpu)
-{
-    sync_pv_eoi(cpu->apic);
 }
 
 static int deliverable(X86Apic *a)
@@ -104,7 +99,7 @@ bool apic_has_interrupt(X86CPU *cpu)
     if (!a) {
         return false;
     }
-    sync_pv_eoi(a);
+    apic_sync_pv_eoi(a);
     return deliverable(a) >= 0;
 }
 
@@ -124,7 +119,7 @@ int apic_ack(X86CPU *cpu)
     if (!a) {
         return -1;
     }
-    sync_pv_eoi(a);
+    apic_sync_pv_eoi(a);
     v = deliverable(a);
     if (v < 0) {
         return -1;
@@ -249,11 +244,11 @@ uint32_t apic_reg_read(X86CPU *cpu, unsigned offset)
     case 0x020: return apic_is_x2(a) ? r->id : r->id << 24;
     case 0x030: return 0x14 | (APIC_LVTS - 1) << 16;
     case 0x080: return r->tpr;
-    case 0x0a0: sync_pv_eoi(a); return apic_ppr(a);
+    case 0x0a0: apic_sync_pv_eoi(a); return apic_ppr(a);
     case 0x0d0: return apic_is_x2(a) ? x2_ldr(r->id) : r->ldr;
     case 0x0e0: return r->dfr;
     case 0x0f0: return r->svr;
-    case 0x100 ... 0x170: sync_pv_eoi(a); return r->isr[n];
+    case 0x100 ... 0x170: apic_sync_pv_eoi(a); return r->isr[n];
     case 0x180 ... 0x1f0: return atomic_load(&r->tmr[n]);
     case 0x200 ... 0x270: return atomic_load(&r->irr[n]);
     case 0x280: return r->esr;
@@ -275,7 +270,7 @@ void apic_reg_write(X86CPU *cpu, unsigned offset, uint32_t v)
     switch (offset & 0xff0) {
     case 0x020: if (!apic_is_x2(a)) { r->id = v >> 24; } break;
     case 0x080: apic_set_tpr(cpu, v); break;
-    case 0x0b0: sync_pv_eoi(a); apic_eoi(a); break;
+    case 0x0b0: apic_sync_pv_eoi(a); apic_eoi(a); break;
     case 0x0d0: r->ldr = v & 0xff000000; break;
     case 0x0e0: r->dfr = v | 0x0fffffff; break;
     case 0x0f0: write_svr(a, v); break;

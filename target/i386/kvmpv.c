@@ -137,7 +137,7 @@ bool x86_kvm_write_pv_eoi(X86CPU *cpu, uint64_t v)
         return false;
     }
     if (cpu->apic) {
-        apic_sync_pv_eoi(cpu);          /* an EOI in the old flag still counts (Linux does this at reboot) */
+        apic_sync_pv_eoi(cpu->apic);                    /* by the old address: a kernel switches it off to reboot */
     }
     cpu->st->kvm_pv_eoi = v;
     return true;

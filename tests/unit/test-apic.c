@@ -5,6 +5,7 @@
 
 #include "target/i386/apic.h"
 #include "target/i386/exec.h"
+#include "target/i386/kvmpv.h"
 #include "x86-harness.h"
 
 enum { ID = 0x20, TPR = 0x80, EOI = 0xb0, LDR = 0xd0, DFR = 0xe0, SVR = 0xf0, ESR = 0x280, ICR = 0x300, ICR2 = 0x310,
@@ -118,6 +119,24 @@ START_TEST(x2apic_refuses_what_the_manual_refuses)
 }
 END_TEST
 
+START_TEST(an_eoi_by_flag_counts_even_when_the_flag_is_switched_off)
+{
+    X86CPU *cpu = enabled_cpu();
+    uint8_t *flag = harness_ram() + H_DATA;
+
+    *flag = 0;
+    ck_assert(x86_kvm_write_pv_eoi(cpu, H_DATA | 1));
+    apic_set_irr(cpu->apic, 0x61, false);
+    ck_assert_int_eq(apic_ack(cpu), 0x61);
+    ck_assert_uint_eq(*flag, 1);
+    *flag = 0;                                          /* the guest's EOI */
+    ck_assert(x86_kvm_write_pv_eoi(cpu, 0));
+    apic_set_irr(cpu->apic, 0x41, false);
+    ck_assert_int_eq(apic_ack(cpu), 0x41);
+    ck_assert_uint_eq(*flag, 0);
+}
+END_TEST
+
 START_TEST(illegal_vectors_are_errors)
 {
     X86CPU *cpu = enabled_cpu();
@@ -160,6 +179,7 @@ int main(void)
     tcase_add_test(tc, destinations_reach_whom_they_name);
     tcase_add_test(tc, a_sipi_right_after_init_is_not_lost);
     tcase_add_test(tc, x2apic_refuses_what_the_manual_refuses);
+    tcase_add_test(tc, an_eoi_by_flag_counts_even_when_the_flag_is_switched_off);
     tcase_add_test(tc, illegal_vectors_are_errors);
     tcase_add_test(tc, the_timer_counts_down);
     suite_add_tcase(s, tc);

@@ -60,8 +60,6 @@ void apic_msi_sink_set(void (*send)(uint64_t address, uint32_t data));
 bool apic_attach(X86CPU *cpu, Error **errp);
 void apic_detach(X86CPU *cpu);
 void apic_reset(X86CPU *cpu, bool init);
-/* Takes the PV EOI flag's word for it before the flag moves or goes. */
-void apic_sync_pv_eoi(X86CPU *cpu);
 int apic_ack(X86CPU *cpu);                      /* vector to deliver now, -1 none; -2: ask the PIC */
 bool apic_has_interrupt(X86CPU *cpu);           /* above TPR/ISR priority */
 uint64_t apic_read_base(X86CPU *cpu);
@@ -81,6 +79,8 @@ void apic_post_load(X86Apic *apic);
 /* PENDING_APIC again where an interrupt is above the priority. CPU's thread. */
 void apic_update(X86Apic *apic);
 void apic_eoi(X86Apic *apic);
+/* Takes in an EOI that the guest gave by its PV EOI flag. CPU's thread. */
+void apic_sync_pv_eoi(X86Apic *apic);
 /* The xAPIC page at APIC_BASE, mapped by the board over system memory: one region whose ops act on vcpu_current(). */
 MemoryRegion *apic_mmio_region(void);
 
