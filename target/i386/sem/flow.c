@@ -22,12 +22,31 @@ SEM(j##name##_##s) \
 JCCS(o, 0) JCCS(no, 1) JCCS(b, 2) JCCS(ae, 3) JCCS(e, 4) JCCS(ne, 5) JCCS(be, 6) JCCS(a, 7)
 JCCS(s, 8) JCCS(ns, 9) JCCS(p, 10) JCCS(np, 11) JCCS(l, 12) JCCS(ge, 13) JCCS(le, 14) JCCS(g, 15)
 
+static inline bool target_is_canonical(const X86State *st, uint64_t to)
+{
+    unsigned shift = st->cr4 & CR4_LA57 ? 7 : 16;
+
+    return G_LIKELY((uint64_t)((int64_t)(to << shift) >> shift) == to);
+}
+
 /* An indirect target outside the canonical range faults in the branch itself. */
 static inline uint64_t near_target(X86CPU *cpu, uint64_t to)
 {
-    unsigned shift = cpu->st->cr4 & CR4_LA57 ? 7 : 16;
+    if (!target_is_canonical(cpu->st, to)) {
+        x86_raise_err(cpu, EXCP_GP, 0);
+    }
+    return to;
+}
 
-    if (G_UNLIKELY((uint64_t)((int64_t)(to << shift) >> shift) != to)) {
+/* Of a CALL: the return address could be pushed first. */
+static inline uint64_t call_target(X86CPU *cpu, uint64_t to, unsigned size)
+{
+    X86State *st = cpu->st;
+
+    if (!target_is_canonical(st, to)) {
+        uint64_t sp = (st->regs[R_RSP] - size) & stack_mask(st);
+
+        x86_probe(cpu, x86_linear(cpu, SEG_SS, sp, size, true), size, true);
         x86_raise_err(cpu, EXCP_GP, 0);
     }
     return to;
@@ -46,7 +65,7 @@ SEM(call_near_##s) \
 SEM(call_E_##s) \
 { \
     X86State *st = cpu->st; \
-    uint64_t to = near_target(cpu, x86_is_mem(i) ? ld_##s(cpu, i) : rd_##s(st, i->rm)); \
+    uint64_t to = call_target(cpu, x86_is_mem(i) ? ld_##s(cpu, i) : rd_##s(st, i->rm), bits / 8); \
     push_sized(cpu, next_rip(st, i), bits / 8); \
     st->rip = to; \
 } \
