@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Kernel files: recognising bzImages and ELF files, taking them apart, unpacking payloads. Every segment that a parse accepts is
- * read to its end, so that a wrong bound is seen.
+ * Kernel files: recognising bzImages and ELF files, taking them apart, unpacking payloads. Every
+ * segment that a parse accepts is read to its end, so that a wrong bound is seen.
  */
 #include "hw/i386/kernel.h"
 
