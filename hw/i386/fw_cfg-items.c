@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What fw_cfg offers: numbered items, files, the directory, and the command line's -fw_cfg.
- * Contract in include/hw/i386/fw_cfg.h. Main thread before the machine runs. Test: tests/unit/test-fwcfg.c.
+ * Contract in include/hw/i386/fw_cfg.h. Main thread before the machine runs. Test:
+ * tests/unit/test-pc.c, tests/fuzz/fuzz-fwcfg.c.
  */
 #include <stdlib.h>
 #include <string.h>

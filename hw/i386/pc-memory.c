@@ -101,7 +101,7 @@ bool pc_bios_init(PcMachine *pc, Error **errp)
     }
     ok = len % (64 * KiB) == 0 && len <= BIOS_SIZE_MAX;
     if (!ok) {
-        error_set(errp, "could not load PC BIOS '%s': its size must be a multiple of 64 KiB up to 16 MiB, not %zu bytes",
+        error_set(errp, "could not load PC BIOS '%s': its size must be a multiple of 64 KiB up to 16 MiB, not %zu",
                   name, len);
     } else {
         ok = pc_bios_map(pc, data, len, errp);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * -smbios: fields of structures by type, and whole structures from files. Contract in include/hw/i386/smbios.h.
- * Main thread. Test: tests/unit/test-smbios.c.
+ * Main thread. Test: tests/boot/test-tables.py.
  */
 #include <stdio.h>
 #include <string.h>

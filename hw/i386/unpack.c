@@ -4,7 +4,7 @@
  * -kernel pays nothing. Each method is a row: magic, name, library, function.
  *
  * Contract in include/hw/i386/kernel.h. Input is untrusted: every result is bounded by max. Test:
- * tests/unit/test-unpack.c.
+ * tests/fuzz/fuzz-loader.c.
  */
 #include <bzlib.h>
 #include <gmodule.h>

@@ -19,7 +19,9 @@ export PATH=/bin HOME=/ PS1='guest# '
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev 2>/dev/null
-echo "BOOT-OK cpus=$(grep -c ^processor /proc/cpuinfo) mem=$(sed -n 's/^MemTotal: *//p' /proc/meminfo | tr -d ' ') up=$(cut -d' ' -f1 /proc/uptime)"
+mem=$(sed -n "s/^MemTotal: *//p" /proc/meminfo | tr -d " ")
+up=$(cut -d" " -f1 /proc/uptime)
+echo "BOOT-OK cpus=$(grep -c ^processor /proc/cpuinfo) mem=$mem up=$up"
 for word in $(cat /proc/cmdline); do
     case "$word" in
     cleat.poweroff) poweroff -f ;;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The qtest protocol for tests: an emulator without running CPUs, its memory and ports read and written by text commands."""
+"""The qtest protocol for tests: an emulator without running CPUs, its memory and ports reached by text commands."""
 import pathlib
 import socket
 import struct

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Boots of Debian's kernel on both boards: CPU counts and models, memory above 4 GiB, and each way in which a guest ends.
+"""Boots of Debian's kernel on both boards: CPU counts and models, memory above 4 GiB, each way a guest ends.
 
 Usage: test-linux.py EMULATOR [ACCEL]
 """
@@ -43,7 +43,8 @@ def test_memory_above_4g(emulator, accel):
 
 def test_ends(emulator, accel):
     for word in ('cleat.reboot', 'cleat.panic'):
-        status, text, err = guestlib.run_to_end(guestlib.linux(emulator, word, accel=accel, more=['-no-reboot']), timeout=240)
+        cmd = guestlib.linux(emulator, word, accel=accel, more=['-no-reboot'])
+        status, text, err = guestlib.run_to_end(cmd, timeout=240)
         assert status == 0 and 'BOOT-OK' in text, f'{word}: status {status}\n{text[-2000:]}\n{err}'
 
 

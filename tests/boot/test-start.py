@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a machine starts, with guests of a few bytes: firmware ROMs, kernels entered through PVH, and what goes wrong with files.
+"""How a machine starts, with guests of a few bytes: firmware ROMs, kernels entered through PVH, and bad files.
 
 Usage: test-start.py EMULATOR
 """
@@ -17,8 +17,8 @@ EXIT = ['-device', 'isa-debug-exit,iobase=0xf4,iosize=4']
 
 
 def run(emulator, args, timeout=60):
-    done = subprocess.run([emulator, '-accel', 'tcg', '-nodefaults', '-display', 'none', *args], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=timeout, check=False)
+    done = subprocess.run([emulator, '-accel', 'tcg', '-nodefaults', '-display', 'none', *args],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout, check=False)
     return done.returncode, done.stdout, done.stderr
 
 

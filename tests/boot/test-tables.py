@@ -57,8 +57,8 @@ def iasl(work, name, data):
     dsl = path.with_suffix('.dsl')
     if name == 'FACS':
         return                          # iasl takes it apart, and has no way back
-    out = subprocess.run(['iasl', '-tc', '-p', f'{name.lower()}-again', dsl.name], cwd=work, capture_output=True, text=True,
-                         check=False)
+    out = subprocess.run(['iasl', '-tc', '-p', f'{name.lower()}-again', dsl.name], cwd=work, capture_output=True,
+                         text=True, check=False)
     text = out.stdout + out.stderr
     assert out.returncode == 0 and re.search(r'\b0 Errors, 0 Warnings', text), f'{name}: {text}'
 
@@ -66,8 +66,9 @@ def iasl(work, name, data):
 def test_acpi(emulator, machine, smp):
     with tempfile.TemporaryDirectory() as work:
         kernel = qtestlib.tiny_kernel(f'{work}/kernel')
-        with qtestlib.Qtest(emulator, ['-M', machine, '-smp', str(smp), '-m', '256', '-kernel', kernel, '-serial', 'null',
-                                       '-device', 'pvpanic']) as vm:
+        args = ['-M', machine, '-smp', str(smp), '-m', '256', '-kernel', kernel, '-serial', 'null',
+                '-device', 'pvpanic']
+        with qtestlib.Qtest(emulator, args) as vm:
             tables = read_tables(vm)
         assert set(tables) == FIXED[machine] | {'DSDT', 'FACS'}, sorted(tables)
         assert tables['DSDT'].count(b'ACPI0007') == smp
@@ -121,8 +122,8 @@ def test_smbios(emulator, machine):
                 'type=0,vendor=Firm,release=3.7,uefi=on']
         with qtestlib.Qtest(emulator, args) as vm:
             text = dmidecode(work, smbios_dump(vm))
-    for want in ('Manufacturer: Some Maker', 'Serial Number: S1', f'UUID: {uuid}', 'Product Name: Board', 'String 1: first',
-                 'String 2: second', 'Size: 1 GB', 'Manufacturer: Chips', 'Vendor: Firm',
+    for want in ('Manufacturer: Some Maker', 'Serial Number: S1', f'UUID: {uuid}', 'Product Name: Board',
+                 'String 1: first', 'String 2: second', 'Size: 1 GB', 'Manufacturer: Chips', 'Vendor: Firm',
                  'End Of Table', 'BIOS Revision: 3.7'):
         assert want in text, f'no {want!r} in:\n{text}'
     assert text.count('Processor Information') == 2

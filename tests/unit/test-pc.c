@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* PC boards without CPUs running: memory map, attribute map, interrupt routing, CMOS, config space both ways, fw_cfg, tables. */
+/*
+ * PC boards without CPUs running: memory map, attribute map, interrupt routing, CMOS, config space
+ * both ways, fw_cfg, tables.
+ */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +23,11 @@ static PcMachine *board_new(const char *type, uint64_t ram)
     ck_assert_msg(m != NULL, "%s", err ? error_text(err) : "");
     rom[65535] = 0x5a;
     ck_assert(g_file_set_contents(path, (const char *)rom, sizeof(rom), NULL));
-    m->config = (MachineConfig) { .ram_size = ram, .maxram_size = ram, .bios = path,
-                                  .smp = { .cpus = 2, .maxcpus = 2, .sockets = 2, .dies = 1, .clusters = 1, .modules = 1,
-                                           .cores = 1, .threads = 1 } };
+    m->config = (MachineConfig) {
+        .ram_size = ram, .maxram_size = ram, .bios = path,
+        .smp = { .cpus = 2, .maxcpus = 2, .sockets = 2, .dies = 1, .clusters = 1, .modules = 1, .cores = 1,
+                 .threads = 1 },
+    };
     machine_lock();
     pc = (PcMachine *)m;
     ck_assert_msg(((const MachineOps *)type_ops(m->obj.type))->build(m, &err), "%s", err ? error_text(err) : "");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* PCI without a board: placing and its refusals, BARs, INTx through routing, MSI, MSI-X, bus mastering, resource assignment. */
+/*
+ * PCI without a board: placing and its refusals, BARs, INTx through routing, MSI, MSI-X, bus
+ * mastering, resource assignment.
+ */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

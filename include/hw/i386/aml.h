@@ -2,10 +2,9 @@
 /*
  * Writing ACPI machine language (ACPI 6.4 ch. 20) and resource templates (6.4) into a byte array.
  *
- * Terms are appended in order. What has a package length is opened by aml_scope(), aml_device(), ... and closed by
- * aml_end().
- * Names are "\\_SB" or "\\_SB.PCI0.ISA" style paths whose parts have one to four characters (padded with '_').
- * Main thread. Test: tests/boot/test-tables.py.
+ * Terms are appended in order. What has a package length is opened by aml_scope(), aml_device(),
+ * ... and closed by aml_end(). Names are "\\_SB" or "\\_SB.PCI0.ISA" style paths whose parts have
+ * one to four characters (padded with '_'). Main thread. Test: tests/boot/test-tables.py.
  */
 #ifndef CLEAT_HW_I386_AML_H
 #define CLEAT_HW_I386_AML_H
@@ -48,7 +47,10 @@ void aml_name_int(Aml *a, const char *name, uint64_t v);
 void aml_name_eisaid(Aml *a, const char *name, const char *id);
 void aml_name_string(Aml *a, const char *name, const char *text);
 
-/* Operators: operands follow as in the ASL functions of the same name, and last a target where there is one (aml_nowhere). */
+/*
+ * Operators: operands follow as in the ASL functions of the same name, and last a target where
+ * there is one (aml_nowhere).
+ */
 enum { AML_STORE = 0x70, AML_AND = 0x7b, AML_OR = 0x7d, AML_RETURN = 0xa4, AML_LEQUAL = 0x93, AML_LNOT = 0x92,
        AML_CREATE_DWORD_FIELD = 0x8a };
 void aml_op(Aml *a, uint8_t op);

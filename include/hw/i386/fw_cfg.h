@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fw_cfg: the named blobs that QEMU's boards offer to firmware and guests (docs/specs/fw_cfg of QEMU; Linux's
- * drivers/firmware/qemu_fw_cfg.c). Selector port 510h, data port 511h, DMA address register at 514h (big-endian).
+ * fw_cfg: the named blobs that QEMU's boards offer to firmware and guests (docs/specs/fw_cfg of
+ * QEMU; Linux's drivers/firmware/qemu_fw_cfg.c). Selector port 510h, data port 511h, DMA address
+ * register at 514h (big-endian).
  *
- * Type "fw_cfg_io". Items are added before the machine runs; data is borrowed unless said otherwise. Files are listed
- * sorted by name under selector 19h and get selectors from 20h on in that order, when the machine is finished.
- * A file may be rebuilt by `select` each time a guest selects it. Machine lock. Test: tests/unit/test-fwcfg.c.
+ * Type "fw_cfg_io". Items are added before the machine runs; data is borrowed unless said
+ * otherwise. Files are listed sorted by name under selector 19h and get selectors from 20h on in
+ * that order, when the machine is finished. A file may be rebuilt by `select` each time a guest
+ * selects it. Machine lock. Test: tests/unit/test-pc.c, tests/fuzz/fuzz-fwcfg.c.
  */
 #ifndef CLEAT_HW_I386_FW_CFG_H
 #define CLEAT_HW_I386_FW_CFG_H

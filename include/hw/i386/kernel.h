@@ -7,7 +7,7 @@
  * Formats: Linux/x86 bzImage, boot protocol 2.08 and newer with the 64-bit entry (Documentation/arch/x86/boot.rst);
  * ELF64 and ELF32
  * executables, with a PVH entry note (XEN_ELFNOTE_PHYS32_ENTRY) where there is one. Main thread.
- * Test: tests/unit/test-kernel-image.c, tests/fuzz/fuzz-kernel.c.
+ * Test: tests/boot/test-start.py, tests/fuzz/fuzz-loader.c.
  */
 #ifndef CLEAT_HW_I386_KERNEL_H
 #define CLEAT_HW_I386_KERNEL_H
