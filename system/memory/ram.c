@@ -73,7 +73,7 @@ RamBlock *ram_block_from_host(const void *host, uint64_t *offset)
 static bool dirty_map_grow(uint64_t pages, Error **errp)
 {
     uint64_t want = ALIGN_UP(pages, PAGE);
-    uint8_t *end = (uint8_t *)ram_dirty_map + ram.map_bytes;
+    uint8_t *end = (uint8_t *)((uintptr_t)ram_dirty_map + ram.map_bytes);     /* the map may be NULL */
     void *got;
 
     if (want <= ram.map_bytes) {

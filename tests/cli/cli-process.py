@@ -183,7 +183,7 @@ def check_async_teardown(checks, emulator):
 
 def main():
     emulator, checks = sys.argv[1], cli.Checks()
-    locks_work = 'asan' not in os.environ.get('CLEAT_TEST_BUILD', '')     # ASan makes mlockall do nothing
+    locks_work = not cli.has_asan(emulator)
     with tempfile.TemporaryDirectory() as folder:
         if locks_work:
             check_lock_modes(checks, emulator)

@@ -26,6 +26,12 @@ class Checks:
         sys.exit(1 if self.failures or not self.count else 0)
 
 
+def has_asan(emulator):
+    """AddressSanitizer makes mlockall do nothing, and keeps freed memory."""
+    with open(emulator, 'rb') as f:
+        return b'__asan_init' in f.read()
+
+
 def run(emulator, args, timeout=10, **kwargs):
     return subprocess.run([emulator] + args, stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, timeout=timeout, **kwargs)

@@ -260,7 +260,7 @@ def check_client_that_does_not_read(c, folder):
     sender.start()
     time.sleep(0.5)
     grown = resident(vm.p.pid) - before
-    c.check(grown < 8192, 'answers that nobody reads take %d kB' % grown)
+    c.check(grown < 8192 or cli.has_asan(EMULATOR), 'answers that nobody reads take %d kB' % grown)
     c.check(vm.qmp('query-status')['status'] == 'prelaunch', 'other clients are served meanwhile')
     f = s.makefile('rb')
     f.readline(), f.readline()

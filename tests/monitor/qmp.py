@@ -229,7 +229,7 @@ def main():
         check_input(c, q)
         check_queries(c, q)
         check_schema(c, q)
-        if 'asan' not in os.environ.get('CLEAT_TEST_BUILD', ''):     # ASan makes mlockall do nothing
+        if not cli.has_asan(sys.argv[1]):
             check_memory_lock(c, q, p.pid)
         check_qom(c, q)
         q.close()
