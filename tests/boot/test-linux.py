@@ -14,7 +14,8 @@ FAULTS = ('WARNING:', 'BUG:', 'Oops', 'Call Trace', 'ACPI Error', 'ACPI BIOS Err
 
 
 def check_log(text):
-    faults = [l for l in text.splitlines() if any(f in l for f in FAULTS)]
+    # Advice about the host CPU's speculation faults is the model's, and the peer's guests print it too.
+    faults = [l for l in text.splitlines() if any(f in l for f in FAULTS) and 'hw-vuln' not in l]
     assert not faults, '\n'.join(faults[:20])
 
 
