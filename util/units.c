@@ -120,7 +120,7 @@ static bool parse_hex_byte(const char *text, uint8_t *out)
     int hi = g_ascii_xdigit_value(text[0]);
     int lo = hi < 0 ? -1 : g_ascii_xdigit_value(text[1]);
 
-    *out = hi << 4 | (lo & 15);
+    *out = (hi & 15) << 4 | (lo & 15);
     return lo >= 0;
 }
 
