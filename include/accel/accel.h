@@ -46,7 +46,6 @@ typedef struct AccelOps {
     void (*get_state)(VCpu *cpu);
     void (*put_state)(VCpu *cpu);
     int64_t (*clock_virtual)(void);      /* NULL: monotonic clock while running */
-    bool in_kernel_irqchip, in_kernel_pit; /* filled at init by kvm */
 } AccelOps;
 
 /* Registers a row; used at file end. */
