@@ -3,8 +3,8 @@
  * Several front ends on one back end (mux=on): output of all goes out, input goes to the one in focus, and the escape
  * character (-echr, Ctrl-A) followed by a letter commands the multiplexer.
  *
- * Input that its front end cannot take yet waits in that front end's queue, so that the escape is seen at once and nothing is
- * lost. Main loop thread. Test: tests/unit/test-char.c.
+ * Input that its front end cannot take yet waits in that front end's queue, so that the escape is seen at once and
+ * nothing is lost. Main loop thread. Test: tests/unit/test-char.c.
  */
 #include <stdio.h>
 #include <string.h>
@@ -54,7 +54,8 @@ static void mux_help(Chardev *chr)
     } else {
         snprintf(key, sizeof(key), "0x%02x", mux_escape_char);
     }
-    text = g_strdup_printf("\r\n%s h    this help\r\n%s x    end the emulator\r\n%s s    write disk data back to files\r\n"
+    text = g_strdup_printf("\r\n%s h    this help\r\n%s x    end the emulator\r\n"
+                           "%s s    write disk data back to files\r\n"
                            "%s t    time stamps on or off\r\n%s b    send break\r\n"
                            "%s c    go to the next of console and monitor\r\n%s %s  send %s\r\n",
                            key, key, key, key, key, key, key, key, key);

@@ -2,9 +2,9 @@
 /*
  * socket: a stream over unix or TCP sockets, as server or client, with telnet's negotiation (RFC 854) where asked for.
  *
- * One peer at a time. A server listens again when its peer has gone; a client with reconnect= tries again after that many
- * seconds. Output while nobody is connected is dropped, as on a real line. Descriptors that come with a message (SCM_RIGHTS)
- * are kept for the front end. Main loop thread or machine lock. Test: tests/unit/test-char.c.
+ * One peer at a time. A server listens again when its peer has gone; a client with reconnect= tries again after that
+ * many seconds. Output while nobody is connected is dropped, as on a real line. Descriptors that come with a message
+ * (SCM_RIGHTS) are kept for the front end. Main loop thread or machine lock. Test: tests/unit/test-char.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +81,8 @@ static bool unix_address(const SocketChardev *s, struct sockaddr_un *un, socklen
     memset(un, 0, sizeof(*un));
     un->sun_family = AF_UNIX;
     if (n >= sizeof(un->sun_path)) {
-        error_set(errp, "UNIX socket path '%s' is too long (at most %zu characters)", s->path, sizeof(un->sun_path) - 1);
+        error_set(errp, "UNIX socket path '%s' is too long (at most %zu characters)", s->path,
+                  sizeof(un->sun_path) - 1);
         return false;
     }
     memcpy(un->sun_path + (s->abstract ? 1 : 0), s->path, strlen(s->path));
@@ -154,7 +155,8 @@ static int inet_open(const SocketChardev *s, int flags, Error **errp)
         }
     }
     if (list && fd < 0) {
-        error_set_errno(errp, err, s->server ? "Failed to bind socket to %s:%s" : "Failed to connect to '%s:%s'", s->host,
+        error_set_errno(errp, err, s->server ? "Failed to bind socket to %s:%s" : "Failed to connect to '%s:%s'",
+                        s->host,
                         s->port);
     }
     if (list) {
@@ -371,7 +373,8 @@ static int telnet_filter(SocketChardev *s, uint8_t *buf, int len)
 static void take_fds(SocketChardev *s, struct msghdr *msg)
 {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
-        int n = c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS ? (c->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
+        bool fds = c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS;
+        int n = fds ? (c->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
 
         for (int i = 0; i < n; i++) {
             int fd;
@@ -396,7 +399,8 @@ static void socket_on_read(void *opaque)
     } control;
     int room = MIN(chr_room(&s->chr), READ_MAX);
     struct iovec iov = { buf, MAX(room, 0) };
-    struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+    struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
+                          .msg_control = &control, .msg_controllen = sizeof(control) };
     ssize_t n;
 
     if (room <= 0) {

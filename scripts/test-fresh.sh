@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# test-fresh.sh [test.sh options]: makes a minimal Debian 12 with debootstrap, copies the committed tree into it, and runs
-# scripts/test.sh there: a package that the scripts forget to install shows up here. Needs root.
+# test-fresh.sh [test.sh options]: makes a minimal Debian 12 with debootstrap, copies the committed tree into it, and
+# runs scripts/test.sh there: a package that the scripts forget to install shows up here. Needs root.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/packages.sh

@@ -4,7 +4,8 @@
 
 Usage: test-summary.py RESULTS_DIR BUILD_DIR...
 A test skips itself with exit status 77 and a line `SKIP: reason`. A skip without a reason counts as failed, and so
-does a build folder whose log holds no test. Lines of RESULTS_DIR/*.txt are `PASS name...`, `FAIL name...`, `SKIP name: reason`.
+does a build folder whose log holds no test. Lines of RESULTS_DIR/*.txt are
+`PASS name...`, `FAIL name...`, `SKIP name: reason`.
 """
 import json
 import pathlib

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installs what is missing, builds, and runs all tests: the plain build, then an ASan+UBSan build, then the fuzz
-# targets for 60 s each (whole kernels boot in the plain build only). Ends with `N passed, N failed, N skipped`; each skipped test says why.
+# targets for 60 s each (whole kernels boot in the plain build only). Ends with `N passed, N failed, N skipped`; each
+# skipped test says why.
 #   --long    also the soaks: long fuzzing, millions of instruction sequences, slow boots
 #   --fresh   everything inside a new Debian 12 made with debootstrap (finds missing installs); needs root
 #   --quick   only the plain build's tests
@@ -42,7 +43,8 @@ configure_build() {
     [ -f "$dir/build.ninja" ] || (cd "$dir" && ../configure "$@") >"$dir/configure.log" 2>&1 ||
         { tail -20 "$dir/configure.log"; exit 1; }
     echo "== building $dir"
-    ninja -C "$dir" >"$dir/build.log" 2>&1 || { grep -E 'error|warning|FAILED' -A5 "$dir/build.log" | tail -40; exit 1; }
+    ninja -C "$dir" >"$dir/build.log" 2>&1 ||
+        { grep -E 'error|warning|FAILED' -A5 "$dir/build.log" | tail -40; exit 1; }
 }
 
 # run_tests DIR [SUITE ARGUMENTS]: failures are counted by the summary, not by this status.

@@ -3,8 +3,9 @@
  * Interrupt controllers under KVM: all in the kernel (on), local APICs in the kernel (split), or all here (off).
  *
  * on: the board makes no 8259s and no I/O APIC, and its GSIs go to KVM_IRQ_LINE. split: its I/O APIC's messages and
- * the devices' MSIs go to KVM_SIGNAL_MSI, and the routing table tells the kernel which vectors' EOIs we want to see. off: before
- * each KVM_RUN a vector that the local APIC model here has ready is injected. Reference: api.rst 4.24, 4.25, 4.52, 4.71.
+ * the devices' MSIs go to KVM_SIGNAL_MSI, and the routing table tells the kernel which vectors' EOIs we want to see.
+ * off: before each KVM_RUN a vector that the local APIC model here has ready is injected. Reference: api.rst 4.24,
+ * 4.25, 4.52, 4.71.
  */
 #include <errno.h>
 #include <string.h>

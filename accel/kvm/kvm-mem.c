@@ -4,7 +4,8 @@
  * kernel's dirty log (bitmap or ring) is folded into the process's dirty map.
  *
  * Called by the memory core with the machine lock held. Slots are whole pages: a section's ragged ends are left to
- * the MMIO exit. Reference: KVM_SET_USER_MEMORY_REGION, KVM_GET_DIRTY_LOG, KVM_IOEVENTFD, dirty ring (api.rst 4.35, 8.29).
+ * the MMIO exit. Reference: KVM_SET_USER_MEMORY_REGION, KVM_GET_DIRTY_LOG, KVM_IOEVENTFD, dirty ring (api.rst 4.35,
+ * 8.29).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -61,7 +62,8 @@ static int slot_find_free(KvmState *s)
     return -1;
 }
 
-/* The whole pages of a section that KVM can map; false: none, or a write must reach the device (ROM without the cap). */
+/* The whole pages of a section that KVM can map; false: none, or a write must reach the device (ROM without the
+ * cap). */
 static bool section_to_slot(const MemorySection *sec, KvmSlot *out)
 {
     hwaddr start = (sec->addr + PAGE - 1) & ~(PAGE - 1);

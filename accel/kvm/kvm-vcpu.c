@@ -275,7 +275,8 @@ static bool kvm_prepare_run(VCpu *cpu)
     return true;
 }
 
-/* INIT and SIPI reach a vCPU here only when its local APIC is here too; its state is then ours to change. Machine lock. */
+/* INIT and SIPI reach a vCPU here only when its local APIC is here too; its state is then ours to change. Machine
+ * lock. */
 static void kvm_take_init_sipi(VCpu *cpu)
 {
     X86CPU *x86 = X86_CPU(cpu);

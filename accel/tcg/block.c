@@ -79,7 +79,8 @@ void block_cache_free(struct X86BlockCache *bc)
     g_free(bc);
 }
 
-/* The next chunk: one already mapped, or a new one; when there is none to be had, all blocks go and the first is reused. */
+/* The next chunk: one already mapped, or a new one; when there is none to be had, all blocks go and the first is
+ * reused. */
 static bool next_chunk(struct X86BlockCache *bc)
 {
     size_t index = bc->total / CHUNK_BYTES;
@@ -346,7 +347,8 @@ Block *block_get(X86CPU *cpu)
     const X86TlbEntry *e = &st->tlb_cd[x86_tlb_index(lin)];
     Block **jump = &cpu->blocks->jump[(lin ^ lin >> 12) % JUMP_CACHE], *b = *jump;
 
-    if (G_LIKELY(e->tag == (lin & ~0xfffull) && b && block_is(b, (const uint8_t *)(uintptr_t)(lin + e->addend), st->mode))) {
+    if (G_LIKELY(e->tag == (lin & ~0xfffull) && b &&
+                 block_is(b, (const uint8_t *)(uintptr_t)(lin + e->addend), st->mode))) {
         return b;
     }
     b = block_find(cpu, lin);

@@ -2,9 +2,9 @@
 /*
  * Which pages of RAM hold decoded code, and what a write to them does.
  *
- * A page becomes a code page when a vCPU decodes from it: DIRTY_CODE is cleared and every vCPU's write translations of it
- * go, with all other vCPUs held, so that no store that passed its check earlier can still be in flight. From then on
- * writers call code_page_written(). The code lock (a leaf) guards records; generations are read without it.
+ * A page becomes a code page when a vCPU decodes from it: DIRTY_CODE is cleared and every vCPU's write translations
+ * of it go, with all other vCPUs held, so that no store that passed its check earlier can still be in flight. From
+ * then on writers call code_page_written(). The code lock (a leaf) guards records; generations are read without it.
  * Any thread. Test: tests/unit/test-x86cpu.c.
  */
 #include <glib.h>

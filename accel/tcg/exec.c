@@ -2,8 +2,8 @@
 /*
  * The run loop of the software CPU: events, then a block of decoded instructions, again and again.
  *
- * Faults come back by siglongjmp to tcg_run() with the exception pending in the state. Steps of one instruction are taken
- * where something must be looked at between instructions: TF, breakpoints, RF, the interrupt shadow.
+ * Faults come back by siglongjmp to tcg_run() with the exception pending in the state. Steps of one instruction are
+ * taken where something must be looked at between instructions: TF, breakpoints, RF, the interrupt shadow.
  * The vCPU's thread, machine lock not held. Test: tests/unit/test-x86cpu.c.
  */
 #include <inttypes.h>
@@ -20,7 +20,8 @@ static void log_block(X86CPU *cpu, const Block *b)
 
     if (log_enabled(LOG_EXEC)) {
         log_printf("%d: block %04x:%016" PRIx64 " mode %05x insns %u %s\n", cpu->vcpu.index,
-                   st->seg[SEG_CS].selector, st->rip, st->mode, b->count, b->insns[0].op ? x86_mnemonic(&b->insns[0]) : "");
+                   st->seg[SEG_CS].selector, st->rip, st->mode, b->count,
+                   b->insns[0].op ? x86_mnemonic(&b->insns[0]) : "");
     }
     if (log_enabled(LOG_CPU)) {
         const uint64_t *r = st->regs;
@@ -63,7 +64,7 @@ static void step(X86CPU *cpu, Block *b)
     st->rflags &= ~(uint64_t)FL_RF;
     cpu->blocks->end = i + 1;
     i->fn(cpu, i);
-    if (tf && x86_cpl(st) >= cpl) {                     /* an entry to an inner level has cleared TF and taken no trap */
+    if (tf && x86_cpl(st) >= cpl) {        /* an entry to an inner level has cleared TF and taken no trap */
         x86_note_debug(cpu, DR6_BS);
     }
 }

@@ -3,7 +3,8 @@
  * Character devices: the host end of a serial port, monitor or console.
  *
  * A back end (Chardev: stdio, socket, ...) is created by id from -chardev; a front end (a device or monitor) attaches
- * a CharFrontend to it. Back ends call the front end on the main loop; writes may come from any thread that holds the machine lock.
+ * a CharFrontend to it. Back ends call the front end on the main loop; writes may come from any thread that holds the
+ * machine lock.
  * Test: tests/unit/test-char.c.
  */
 #ifndef CLEAT_CHARDEV_CHAR_H
@@ -17,7 +18,9 @@
 
 typedef struct Chardev Chardev;
 typedef struct CharFrontend CharFrontend;
-typedef enum CharEvent { CHAR_EVENT_OPENED, CHAR_EVENT_CLOSED, CHAR_EVENT_BREAK, CHAR_EVENT_MUX_IN, CHAR_EVENT_MUX_OUT } CharEvent;
+typedef enum CharEvent {
+    CHAR_EVENT_OPENED, CHAR_EVENT_CLOSED, CHAR_EVENT_BREAK, CHAR_EVENT_MUX_IN, CHAR_EVENT_MUX_OUT
+} CharEvent;
 
 struct CharFrontend {                   /* embedded in the device; filled by char_attach */
     Chardev *chr;                       /* NULL: not connected (writes vanish) */
@@ -31,7 +34,8 @@ struct CharFrontend {                   /* embedded in the device; filled by cha
 
 /* -chardev with its properties (backend= and id= among them); NULL with an error. */
 Chardev *chardev_new_from_props(const char *backend, const char *id, const PropPair *props, int n, Error **errp);
-/* -serial/-monitor/... short forms: "stdio", "mon:stdio", "unix:x,server,nowait", "chardev:ID", ... ; "none": *none = true, NULL. */
+/* -serial/-monitor/... short forms: "stdio", "mon:stdio", "unix:x,server,nowait", "chardev:ID", ... ; "none": *none
+ * = true, NULL. */
 Chardev *chardev_new_legacy(const char *label, const char *text, bool *none, Error **errp);
 Chardev *chardev_find(const char *id);
 const char *chardev_id(const Chardev *chr);

@@ -60,7 +60,8 @@ typedef struct AccelChips {
     bool pic_and_ioapic;                        /* then interrupt lines (GSI numbers) go to gsi_set */
     bool pit;
     void (*gsi_set)(int gsi, int level);
-    /* Local APICs are the accelerator's, the I/O APIC is the board's: where its messages go, and who hears of its changes. */
+    /* Local APICs are the accelerator's, the I/O APIC is the board's: where its messages go, and who hears of its
+     * changes. */
     void (*ioapic_deliver)(void *opaque, uint32_t dest, bool logical, uint8_t mode, uint8_t vector, bool level);
     void (*ioapic_changed)(void *ioapic);
 } AccelChips;

@@ -26,7 +26,8 @@ BUILTINS = {'str': ('char *', 'QAPI_STR', 'str'), 'int': ('int64_t ', 'QAPI_INT'
             'bool': ('bool ', 'QAPI_BOOL', 'bool'), 'number': ('double ', 'QAPI_NUMBER', 'number'),
             'any': ('json_object *', 'QAPI_ANY', 'any')}
 JSON_TYPES = {'str': 'string', 'int': 'int', 'bool': 'boolean', 'number': 'number', 'any': 'value', 'null': 'null'}
-HEAD = '/* SPDX-License-Identifier: GPL-2.0-or-later */\n/* Generated from the schema in qapi/ by scripts/qapi/gen.py. */\n'
+HEAD = ('/* SPDX-License-Identifier: GPL-2.0-or-later */\n'
+        '/* Generated from the schema in qapi/ by scripts/qapi/gen.py. */\n')
 FLAGS = {'allow-preconfig', 'session', 'introspect-as'}
 
 
@@ -244,7 +245,8 @@ def tables_c(s):
         call = (['session'] if e.flags.get('session') else []) + (['args'] if e.args else []) \
             + (['ret'] if e.returns else []) + ['errp']
         out += ['static bool call_%s(struct QmpSession *session, const void *args, void *ret, Error **errp)'
-                % c_name(e.name), '{', '    return qmp_%s(%s);' % (re.sub('^qmp_', '', c_name(e.name)), ', '.join(call)),
+                % c_name(e.name), '{', '    return qmp_%s(%s);' % 
+                 (re.sub('^qmp_', '', c_name(e.name)), ', '.join(call)),
                 '}']
     out.append('const QapiCommand qapi_commands[] = {')
     for e in sorted(s.of('command'), key=lambda e: e.name):

@@ -300,7 +300,8 @@ static X86CpuidOut leaf_extended(X86CPU *cpu, uint32_t leaf, uint32_t sub)
                                cache_kib(&c[1]) << 24 | c[1].ways << 16 | 1 << 8 | 64 };
     case 0x80000006:
         return (X86CpuidOut) { 0, 0x42004200, cache_kib(&c[2]) << 16 | assoc_code(c[2].ways) << 12 | 1 << 8 | 64,
-                               m->l3_cache ? cache_kib(&c[3]) / 512 << 18 | assoc_code(c[3].ways) << 12 | 1 << 8 | 64 : 0 };
+                               !m->l3_cache ? 0 :
+                                cache_kib(&c[3]) / 512 << 18 | assoc_code(c[3].ways) << 12 | 1 << 8 | 64 };
     case 0x80000008: return leaf_80000008(m);
     case 0x8000000a:
         return x86_model_has(m, X86_FEAT_SVM) ? (X86CpuidOut) { 1, 16, 0, m->feat[FEAT_SVM] } : (X86CpuidOut) { 0 };

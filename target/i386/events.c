@@ -45,7 +45,8 @@ bool x86_cpu_has_work(X86CPU *cpu)
     return (p & PENDING_INTR) || ((p & PENDING_APIC) && apic_has_interrupt(cpu));
 }
 
-/* INIT# (SDM 10.4.2): an application processor then waits for SIPI, the bootstrap processor starts at the reset vector. */
+/* INIT# (SDM 10.4.2): an application processor then waits for SIPI, the bootstrap processor starts at the reset
+ * vector. */
 void x86_take_init(X86CPU *cpu)
 {
     x86_cpu_lower(cpu, PENDING_INIT);                   /* a SIPI sent right after it may be there already: it stays */

@@ -66,7 +66,9 @@ static void clock_scale(uint64_t hz, uint32_t *mul, int8_t *shift)
     }
     *shift = s;
     /* The shifted frequency lost its low bits: compute from the whole one. */
-    *mul = s <= 0 ? (((unsigned __int128)1000000000u << 32) << -s) / hz : (((unsigned __int128)1000000000u << 32) >> s) / hz;
+    const unsigned __int128 ns = (unsigned __int128)1000000000u << 32;
+
+    *mul = (s <= 0 ? ns << -s : ns >> s) / hz;
 }
 
 static void clock_write_page(X86CPU *cpu)

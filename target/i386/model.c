@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From a -cpu string to an X86CpuModel: model row, properties, +feature and -feature, then what the accelerator can give.
+ * From a -cpu string to an X86CpuModel: model row, properties, +feature and -feature, then what the accelerator can
+ * give.
  *
  * A feature that was asked for and cannot be given warns and goes (check=on, the default), is an error with enforce=on,
  * or goes silently with check=off. Defaults that no user asked for (SVM in old models) go silently.
@@ -226,12 +227,14 @@ typedef struct Dependency {
 } Dependency;
 /* A feature goes when what it needs is not there. */
 static const Dependency dependencies[] = {
-    { "avx", "xsave" }, { "avx2", "avx" }, { "fma", "avx" }, { "f16c", "avx" }, { "avx512f", "avx2" }, { "avx512bw", "avx512f" },
+    { "avx", "xsave" }, { "avx2", "avx" }, { "fma", "avx" }, { "f16c", "avx" }, { "avx512f", "avx2" },
+    { "avx512bw", "avx512f" },
     { "avx512dq", "avx512f" }, { "avx512vl", "avx512f" }, { "avx512cd", "avx512f" }, { "avx512ifma", "avx512f" },
     { "avx512vbmi", "avx512bw" }, { "avx512vbmi2", "avx512bw" }, { "avx512vnni", "avx512f" },
     { "avx512bitalg", "avx512bw" }, { "avx512-vpopcntdq", "avx512f" }, { "avx512-bf16", "avx512bw" },
     { "avx512-fp16", "avx512bw" }, { "avx512-vp2intersect", "avx512f" }, { "avx-vnni", "avx2" }, { "vaes", "avx" },
-    { "vpclmulqdq", "avx" }, { "xsaveopt", "xsave" }, { "xsavec", "xsave" }, { "xgetbv1", "xsave" }, { "xsaves", "xsavec" },
+    { "vpclmulqdq", "avx" }, { "xsaveopt", "xsave" }, { "xsavec", "xsave" }, { "xgetbv1", "xsave" },
+    { "xsaves", "xsavec" },
     { "pku", "xsave" }, { "avx-ifma", "avx2" }, { "avx-vnni-int8", "avx2" }, { "avx-ne-convert", "avx2" },
     { "avx-vnni-int16", "avx2" }, { "sse2", "sse" }, { "xfd", "xsave" }, { "kvmclock-stable-bit", "kvmclock" },
 };

@@ -20,7 +20,8 @@ static const X86ModelRow model_rows[] = {
 #include "models.def"
     MODEL("base", NULL, "", 0, 0, 0, 0, 0, 0, "", "")
     /* `max` takes everything that the accelerator gives; its row is the identity. */
-    MODEL("max", NULL, AMD, 15, 107, 1, 13, 0x8000000a, MODEL_LEGACY_CACHE | MODEL_LEVEL7(2), "QEMU TCG CPU version 2.5+",
+    MODEL("max", NULL, AMD, 15, 107, 1, 13, 0x8000000a, MODEL_LEGACY_CACHE | MODEL_LEVEL7(2),
+          "QEMU TCG CPU version 2.5+",
           "")
     MODEL("host", NULL, "", 0, 0, 0, 0, 0, 0, "", "")
 };

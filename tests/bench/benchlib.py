@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the benchmarks share: running an emulator to its end or for a while, its peak memory, its memory once settled."""
+"""What the benchmarks share: running an emulator to its end or for a while, peak memory, memory once settled."""
 import ctypes
 import os
 import pathlib
@@ -15,7 +15,7 @@ LOADER_QUIET = {'stdin': subprocess.DEVNULL, 'stdout': subprocess.DEVNULL, 'stde
 
 
 def exit_rom(path):
-    """A 64 KiB ROM whose reset vector writes 0 to isa-debug-exit (port f4h): the guest's first instruction ends the run."""
+    """A 64 KiB ROM whose reset vector writes 0 to isa-debug-exit (port f4h): the first instruction ends the run."""
     code = b'\x30\xc0\xe6\xf4\xf4'          # xor al,al; out f4h,al; hlt
     rom = bytearray(b'\xff' * 65536)
     rom[0xfff0:0xfff0 + len(code)] = code

@@ -72,4 +72,5 @@ def run_to_end(cmd, timeout=90):
     """(exit status, stdout text, stderr text) of a run without input."""
     done = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           timeout=timeout, check=False)
-    return done.returncode, done.stdout.decode('utf-8', 'replace').replace('\r', ''), done.stderr.decode('utf-8', 'replace')
+    text, errors = (stream.decode('utf-8', 'replace') for stream in (done.stdout, done.stderr))
+    return done.returncode, text.replace('\r', ''), errors

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # mkinitramfs.sh OUT [EXTRA...]: an initramfs (cpio.gz) of busybox-static and our init; EXTRA files go to /bin.
 # The init prints BOOT-OK and then does what the kernel command line asks for:
-#   cleat.poweroff | cleat.reboot | cleat.panic | cleat.exec=CMD (then poweroff); else an interactive shell on the console.
+#   cleat.poweroff | cleat.reboot | cleat.panic | cleat.exec=CMD (then poweroff); else an interactive shell on the
+#   console.
 set -eu
 out=$1
 shift

@@ -2,8 +2,8 @@
 """A Linux with /dev/kvm to run commands on: this host, or, where it has none, a Debian guest with kvm-amd inside the
 peer (Debian's qemu-system-x86_64 under TCG emulates SVM), so that the KVM accelerator is tested on every machine.
 
-run(files, script, timeout) puts the files (host path -> absolute path there; programs with their libraries) and runs the
-shell script; it returns its output. Needs CLEAT_GUEST_DIR (kernel with modules, initramfs) for the nested case.
+run(files, script, timeout) puts the files (host path -> absolute path there; programs with their libraries) and
+runs the shell script; it returns its output. The nested case needs CLEAT_GUEST_DIR (kernel with modules, initramfs).
 """
 import glob
 import os

@@ -28,7 +28,8 @@ def command(emulator, accel, rom):
 
 def cases():
     """(bits, end, accelerator, expected status, whole transcript?). Nested, the outer emulator's SVM loses PAE
-    guests at interrupts (the peer as inner VMM fails alike), and kernel-irqchip=off is too slow there to be sure of (status.rst)."""
+    guests at interrupts (the peer as inner VMM fails alike), and kernel-irqchip=off is too slow there to be sure of
+    (status.rst)."""
     for bits in (64, 32):
         for chip in ('on', 'split', 'off'):
             whole = chip != 'off' and (bits == 64 or kvmhost.kvm_usable())
@@ -64,7 +65,8 @@ def run_kvm(emulator, build):
         rom = f'{build}/payload-{bits}-{end}.bin'
         files[rom] = f'/payload-{bits}-{end}.bin'
         words = command('/bin/qemu-system-x86_64', accel, files[rom])
-        script += f"echo '@@case {i}'\ntimeout {40 if whole else 15} {' '.join(words)} 2>/dev/null </dev/null\necho \"@@status $?\"\n"
+        script += f"echo '@@case {i}'\ntimeout {40 if whole else 15} {' '.join(words)} 2>/dev/null </dev/null\n"
+        script += 'echo "@@status $?"\n'
     out = kvmhost.run(files, script, 600)
     bad = 0
     for i, (bits, end, accel, status, whole) in enumerate(cases()):

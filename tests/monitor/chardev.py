@@ -204,7 +204,8 @@ def check_files(c, folder):
     for n, text in (('in', 'info status\n'), ('out', 'old\n'), ('log', 'old\n')):
         with open(names[n], 'w') as f:
             f.write(text)
-    vm = Vm(folder, ['-chardev', 'file,id=f,path=%(out)s,input-path=%(in)s,append=on,logfile=%(log)s' % names, '-mon', 'f'])
+    vm = Vm(folder, ['-mon', 'f', '-chardev',
+                     'file,id=f,path=%(out)s,input-path=%(in)s,append=on,logfile=%(log)s' % names])
     wanted = lambda n: STATUS in open(names[n], 'rb').read()        # noqa: E731
     c.check(cli.wait_for(lambda: wanted('out')), 'file: input and output')
     vm.quit(c)
@@ -238,9 +239,11 @@ def check_ringbuf(c, folder):
     c.check(vm.qmp('ringbuf-read', device='r', size=99, format='base64') == 'Nzg5YWJjZGVmWFla/wA=', 'ringbuf: base64')
     for arguments, part in (({'device': 'r', 'size': 0}, 'size'), ({'device': 'x', 'size': 1}, "'x'")):
         c.check(part in vm.qmp('ringbuf-read', **arguments)['error']['desc'], 'ringbuf-read %s' % arguments)
-    c.check('base64' in vm.qmp('ringbuf-write', device='r', data='?', format='base64')['error']['desc'], 'ringbuf: no base64')
+    refused = vm.qmp('ringbuf-write', device='r', data='?', format='base64')
+    c.check('base64' in refused['error']['desc'], 'ringbuf: no base64')
     names = {b['name'] for b in vm.qmp('query-chardev-backends')}
-    c.check({'socket', 'stdio', 'null', 'ringbuf', 'pty', 'file', 'pipe'} <= names, 'query-chardev-backends: %s' % names)
+    c.check({'socket', 'stdio', 'null', 'ringbuf', 'pty', 'file', 'pipe'} <= names,
+            'query-chardev-backends: %s' % names)
     vm.quit(c)
 
 
@@ -297,7 +300,8 @@ def check_mistakes(c):
             (['-chardev', 'file,id=x'], "'x'.*path="), (['-chardev', 'socket,id=x,path=/a,port=1'], 'exclude'),
             (['-chardev', 'socket,id=x,host=h,port=5,to=4,server=on'], 'to=4'),
             (['-chardev', 'socket,id=x,port=5,ipv4=off,ipv6=off'], "'ipv4' and 'ipv6'"),
-            (['-chardev', 'socket,id=x,path=/a,wait=on'], "'wait'"), (['-chardev', 'socket,id=x,fd=1,server=on'], "'1'"),
+            (['-chardev', 'socket,id=x,path=/a,wait=on'], "'wait'"),
+            (['-chardev', 'socket,id=x,fd=1,server=on'], "'1'"),
             (['-chardev', 'null,id=x', '-chardev', 'null,id=x'], "'x'"), (['-chardev', 'ringbuf,id=x,size=3'], '3'),
             (['-chardev', 'null,id=x', '-mon', 'x', '-mon', 'x'], "'x'")):
         cli.expect_refusal(c, EMULATOR, ['-machine', 'none', '-nodefaults', '-display', 'none', '-S'] + args, pattern)

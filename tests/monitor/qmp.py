@@ -200,12 +200,14 @@ def check_machine(c, folder):
     cpus = q.run('query-cpus-fast')['return']
     places = [(x['props']['socket-id'], x['props']['core-id'], x['props']['thread-id']) for x in cpus]
     c.check(places == [(s, k, t) for s in (0, 1) for k in (0, 1) for t in (0, 1)], 'query-cpus-fast: %s' % places)
-    c.check(len({x['thread-id'] for x in cpus}) == 8 and cpus[7]['cpu-index'] == 7, 'query-cpus-fast: threads %s' % cpus)
+    c.check(len({x['thread-id'] for x in cpus}) == 8 and cpus[7]['cpu-index'] == 7,
+            'query-cpus-fast: threads %s' % cpus)
     kind = q.run('qom-get', path=cpus[7]['qom-path'], property='type')
     c.check(kind.get('return', '').endswith('-x86_64-cpu'), 'the path of a CPU: %s' % kind)
     for command, parts in (('info qtree', ('bus: pcie.0', 'bus: isa.0', 'dev: isa-serial', 'chardev = "serial0"')),
                            ('info qom-tree', ('/machine (pc-q35-10.0-machine)', '(isa-serial)')),
-                           ('info chardev', ('serial0: filename=null',)), ('info cpus', ('* CPU #0: thread_id=', '  CPU #7'))):
+                           ('info chardev', ('serial0: filename=null',)),
+                           ('info cpus', ('* CPU #0: thread_id=', '  CPU #7'))):
         text = q.run('human-monitor-command', **{'command-line': command})['return']
         c.check(all(part in text for part in parts), '%s: %s' % (command, text))
     c.check(error_is(q.run('qom-set', path=cpus[0]['qom-path'], property='type', value='x'), 'GenericError', 'type'),

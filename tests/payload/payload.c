@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A bare-metal guest that exercises an accelerator and the platform and prints a transcript on port e9h, the same
- * whatever runs it. Built twice, -m32 (PAE) and -m64. Ends by what END says: isa-debug-exit (0), a keyboard-controller reset
+ * whatever runs it. Built twice, -m32 (PAE) and -m64. Ends by what END says: isa-debug-exit (0), a
+ * keyboard-controller reset
  * (1), a triple fault (2), or an endless HLT (3).
  */
 #include <stdint.h>

@@ -212,7 +212,8 @@ START_TEST(the_trap_flag_traps_after_one_instruction)
 }
 END_TEST
 
-PAYLOAD(p_loop, ".code64", "mov $20000000, %ecx\n1: add %ecx, %eax\nxor %eax, %edx\nlea 3(%rdx), %ebx\ndec %ecx\njnz 1b");
+PAYLOAD(p_loop, ".code64",
+        "mov $20000000, %ecx\n1: add %ecx, %eax\nxor %eax, %edx\nlea 3(%rdx), %ebx\ndec %ecx\njnz 1b");
 START_TEST(an_integer_loop_is_fast_enough)
 {
     X86CPU *cpu = harness_cpu("max");

@@ -26,7 +26,8 @@ typedef struct HarnessFault {
 
 X86CPU *harness_cpu(const char *cpu_string);
 uint8_t *harness_ram(void);
-/* Long mode at CPL 0, first 2 MiB in 4 KiB pages (H_PT), the rest of RAM in 2 MiB pages; handlers that record and halt. */
+/* Long mode at CPL 0, first 2 MiB in 4 KiB pages (H_PT), the rest of RAM in 2 MiB pages; handlers that record and
+ * halt. */
 void harness_long_mode(X86CPU *cpu);
 /* Copies code to H_CODE and runs from there until HLT; false: it did not halt within a second. */
 bool harness_run(X86CPU *cpu, const void *code, size_t len);

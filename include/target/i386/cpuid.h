@@ -56,7 +56,10 @@ enum {
 };
 
 /* How the software CPU gives a feature. */
-typedef enum X86FeatTcg { FEAT_TCG_NO, FEAT_TCG_YES, FEAT_TCG_HOST /* runs natively: when the host has it */ } X86FeatTcg;
+typedef enum X86FeatTcg {
+    FEAT_TCG_NO, FEAT_TCG_YES,
+    FEAT_TCG_HOST,                              /* runs natively: when the host has it */
+} X86FeatTcg;
 typedef struct X86FeatWordInfo {
     const char *reg_name;           /* "CPUID.01H:EDX", or an MSR's name */
     uint32_t leaf, subleaf;
@@ -107,7 +110,7 @@ struct X86CpuModel {
     uint8_t gates[32];              /* bit n: instruction gate GATE_n is open */
     uint64_t xcr0_allowed;          /* XFEATURE_* that XSETBV accepts */
     /* topology, in APIC id bits */
-    uint32_t smp_threads, smp_cores, smp_modules, smp_dies, smp_cpus;   /* per next outer level; cpus in all per socket */
+    uint32_t smp_threads, smp_cores, smp_modules, smp_dies, smp_cpus;  /* per next outer level; cpus: per socket */
     uint8_t thread_bits, core_bits, module_bits, die_bits;
 };
 

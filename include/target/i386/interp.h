@@ -31,7 +31,8 @@ static inline void x86_next(X86State *st, const Insn *i)
 G_NORETURN void x86_raise(X86CPU *cpu, int vector);
 G_NORETURN void x86_raise_err(X86CPU *cpu, int vector, uint32_t error);
 G_NORETURN void x86_raise_pf(X86CPU *cpu, uint64_t linear, uint32_t error);
-/* Software interrupts after the instruction: INT n, INT3, INTO, ICEBP. rip_next: return address. Returns after delivery. */
+/* Software interrupts after the instruction: INT n, INT3, INTO, ICEBP. rip_next: return address. Returns after
+ * delivery. */
 void x86_soft_int(X86CPU *cpu, int vector, uint64_t rip_next, bool is_int3_or_into, bool icebp);
 
 /*
