@@ -213,7 +213,7 @@ static void fetch_bytes(X86CPU *cpu, uint64_t lin, uint8_t *buf, unsigned len)
     x86_xlat(cpu, code_class(cpu->st), TLB_CODE, lin, &x);
     if (x.host) {
         memcpy(buf, x.host, len);
-    } else if (address_space_read(cpu->vcpu.mem, x.gpa, buf, len) != MEM_OK) {
+    } else if (address_space_read(x86_memory(cpu), x.gpa, buf, len) != MEM_OK) {
         memset(buf, 0xff, len);
     }
 }

@@ -169,9 +169,6 @@ VCpuRunResult tcg_run(VCpu *vcpu)
     VCpuRunResult result;
     sigjmp_buf jmp;
 
-    if (cpu->st->mp_state == MP_HALTED && x86_cpu_has_work(cpu)) {
-        cpu->st->mp_state = MP_RUNNABLE;
-    }
     cpu->fault_jmp = &jmp;
     sigsetjmp(jmp, 0);
     result = run_loop(cpu);

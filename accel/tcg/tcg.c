@@ -120,10 +120,15 @@ static void memory_commit(MemoryListener *l)
 static bool tcg_machine_ready(Error **errp)
 {
     static MemoryListener listener = { .name = "tcg", .commit = memory_commit };
+    static MemoryListener smm_listener = { .name = "tcg-smm", .commit = memory_commit };
     Machine *m = machine_current();
+    AddressSpace *smm = vcpu_count() ? X86_CPU(vcpu_get(0))->smm_mem : NULL;
 
     if (m && !listener.as) {
         memory_listener_register(&listener, &m->as_memory);
+    }
+    if (smm && !smm_listener.as) {
+        memory_listener_register(&smm_listener, smm);
     }
     return true;
 }

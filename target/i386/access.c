@@ -45,7 +45,7 @@ static void piece_read(X86CPU *cpu, const X86Xlat *x, void *buf, unsigned len)
         while (n > len - done || ((x->gpa + done) & (n - 1))) {
             n /= 2;
         }
-        if (address_space_ld(cpu->vcpu.mem, x->gpa + done, &v, n) != MEM_OK) {
+        if (address_space_ld(x86_memory(cpu), x->gpa + done, &v, n) != MEM_OK) {
             v = ~0ull;
         }
         memcpy((uint8_t *)buf + done, &v, n);
@@ -70,7 +70,7 @@ static void piece_write(X86CPU *cpu, const X86Xlat *x, const void *buf, unsigned
             n /= 2;
         }
         memcpy(&v, (const uint8_t *)buf + done, n);
-        address_space_st(cpu->vcpu.mem, x->gpa + done, v, n);
+        address_space_st(x86_memory(cpu), x->gpa + done, v, n);
         done += n;
     }
 }
@@ -147,7 +147,7 @@ uint64_t x86_ld_class(X86CPU *cpu, unsigned cls, uint64_t lin, unsigned size)
     if (x.host) {
         return host_ld(x.host, size);
     }
-    if (address_space_ld(cpu->vcpu.mem, x.gpa, &v, size) != MEM_OK) {
+    if (address_space_ld(x86_memory(cpu), x.gpa, &v, size) != MEM_OK) {
         v = ~0ull;
     }
     return size == 8 ? v : v & ((1ull << (size * 8)) - 1);
@@ -168,7 +168,7 @@ void x86_st_class(X86CPU *cpu, unsigned cls, uint64_t lin, uint64_t v, unsigned 
     }
     x86_xlat(cpu, cls, TLB_WRITE, lin, &x);
     if (!x.host) {
-        address_space_st(cpu->vcpu.mem, x.gpa, v, size);
+        address_space_st(x86_memory(cpu), x.gpa, v, size);
         return;
     }
     host_st(x.host, v, size);

@@ -2,12 +2,12 @@
 /*
  * Events from outside: the pending word, halting and waking, INIT, SIPI, NMI and interrupts (SDM vol. 3 6.8, 8.4).
  *
- * raise and lower: any thread. The rest: the CPU's thread. SMI is dropped (system management mode is not there yet).
+ * raise and lower: any thread. The rest: the CPU's thread. SMM itself: smm.c.
  * Test: tests/unit/test-x86cpu.c.
  */
 #include "system/loop.h"
 #include "target/i386/internal.h"
-#include "util/log.h"
+#include "target/i386/smm.h"
 
 void x86_cpu_raise(X86CPU *cpu, uint32_t pending)
 {
@@ -33,7 +33,7 @@ bool x86_cpu_has_work(X86CPU *cpu)
     if (st->mp_state == MP_UNINITIALIZED) {
         return p & (PENDING_INIT | PENDING_SIPI | PENDING_RESET);
     }
-    if (p & (PENDING_INIT | PENDING_RESET | PENDING_SMI | PENDING_MCE)) {
+    if ((p & (PENDING_RESET | PENDING_MCE)) || (!st->ev.smm && (p & (PENDING_INIT | PENDING_SMI)))) {
         return true;
     }
     if ((p & PENDING_NMI) && !st->ev.nmi_masked) {
@@ -122,7 +122,11 @@ bool x86_handle_pending(X86CPU *cpu)
         x86_tlb_flush_memory(cpu);
         return true;
     }
-    if (p & PENDING_INIT) {
+    if ((p & PENDING_SMI) && !st->ev.smm && !st->ev.interrupt_shadow && st->mp_state != MP_UNINITIALIZED) {
+        x86_smm_enter(cpu, st->mp_state == MP_HALTED);
+        return true;
+    }
+    if ((p & PENDING_INIT) && !st->ev.smm) {            /* in SMM it waits for RSM */
         x86_take_init(cpu);
         return true;
     }
@@ -133,11 +137,8 @@ bool x86_handle_pending(X86CPU *cpu)
     if (st->mp_state == MP_UNINITIALIZED) {
         return false;
     }
-    if (p & (PENDING_SMI | PENDING_MCE | PENDING_RESET)) {
-        if (p & PENDING_SMI) {
-            log_mask(LOG_UNIMP, "x86: SMI dropped: system management mode is not there yet\n");
-        }
-        x86_cpu_lower(cpu, PENDING_SMI | PENDING_MCE | PENDING_RESET);
+    if (p & (PENDING_MCE | PENDING_RESET)) {
+        x86_cpu_lower(cpu, PENDING_MCE | PENDING_RESET);
         return true;
     }
     if ((p & PENDING_NMI) && !st->ev.nmi_masked && !st->ev.interrupt_shadow) {

@@ -114,8 +114,3 @@ void x86_sysexit(X86CPU *cpu, unsigned opsize)
     }
     x86_update_mode(cpu);
 }
-
-void x86_rsm(X86CPU *cpu)
-{
-    x86_raise(cpu, EXCP_UD);
-}

@@ -31,6 +31,10 @@ static inline bool x86_real_or_vm(const X86State *st)
     return !(st->cr0 & CR0_PE) || (st->rflags & FL_VM);
 }
 
+/* Bits of CR4 and EFER that this CPU has. */
+uint64_t x86_cr4_allowed(const X86CPU *cpu);
+uint64_t x86_efer_allowed(const X86CPU *cpu);
+
 /* Sets the non-code dirty bits; false when the page holds decoded code, so that each write must be told. */
 bool x86_ram_dirty_for_write(uint64_t ram_page);
 

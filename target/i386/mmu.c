@@ -25,7 +25,7 @@ const X86PhysPage *x86_phys_page(X86CPU *cpu, uint64_t gpa)
     if (p->gpa == (gpa | 1)) {
         return p;
     }
-    address_space_page(cpu->vcpu.mem, gpa, &mp);
+    address_space_page(x86_memory(cpu), gpa, &mp);
     p->gpa = gpa | 1;
     p->host = mp.host;
     p->readonly = mp.readonly;
@@ -174,7 +174,7 @@ static uint64_t pte_read(X86CPU *cpu, uint64_t gpa, unsigned size)
         const void *h = p->host + (gpa & 0xfff);
         return size == 8 ? *(const volatile uint64_t *)h : *(const volatile uint32_t *)h;
     }
-    if (address_space_ld(cpu->vcpu.mem, gpa, &v, size) != MEM_OK) {
+    if (address_space_ld(x86_memory(cpu), gpa, &v, size) != MEM_OK) {
         return 0;
     }
     return v;
@@ -188,7 +188,7 @@ static bool pte_set(X86CPU *cpu, uint64_t gpa, unsigned size, uint64_t old, uint
     bool ok;
 
     if (!p->host) {
-        address_space_st(cpu->vcpu.mem, gpa, old | bits, size);
+        address_space_st(x86_memory(cpu), gpa, old | bits, size);
         return true;
     }
     if (!p->ram) {

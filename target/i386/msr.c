@@ -193,16 +193,23 @@ static bool mcg_ctl_write(X86CPU *cpu, uint32_t msr, uint64_t v)
     return true;
 }
 
-static bool efer_write(X86CPU *cpu, uint32_t msr, uint64_t v)
+uint64_t x86_efer_allowed(const X86CPU *cpu)
 {
-    X86State *st = cpu->st;
-    uint64_t allowed = 0, changed;
+    uint64_t allowed = 0;
 
     allowed |= x86_has(cpu, X86_FEAT_SYSCALL) ? EFER_SCE : 0;
     allowed |= x86_has(cpu, X86_FEAT_LM) ? EFER_LME | EFER_LMA : 0;
     allowed |= x86_has(cpu, X86_FEAT_NX) ? EFER_NXE : 0;
     allowed |= x86_has(cpu, X86_FEAT_FFXSR) ? EFER_FFXSR : 0;
-    if (v & ~allowed) {
+    return allowed;
+}
+
+static bool efer_write(X86CPU *cpu, uint32_t msr, uint64_t v)
+{
+    X86State *st = cpu->st;
+    uint64_t changed;
+
+    if (v & ~x86_efer_allowed(cpu)) {
         return false;
     }
     v = (v & ~(uint64_t)EFER_LMA) | (st->efer & EFER_LMA);
@@ -305,7 +312,7 @@ const X86Msr x86_msrs[] = {
     { 0x17, 1, "PLATFORM_ID", N, MSR_RO, -1 },
     { MSR_APIC_BASE, 1, "APIC_BASE", X86_FEAT_APIC, 0, -1, .read = apic_base_read, .write = apic_base_write },
     { 0x2a, 1, "EBL_CR_POWERON", N, MSR_IGNORE, -1 },
-    { 0x34, 1, "SMI_COUNT", N, MSR_RO, -1 },
+    { 0x34, 1, "SMI_COUNT", N, MSR_RO, AT(smi_count) },
     { MSR_TSC_ADJUST, 1, "TSC_ADJUST", X86_FEAT_TSC_ADJUST, MSR_STATE, AT(tsc_adjust), .write = tsc_adjust_write },
     { MSR_SPEC_CTRL, 1, "SPEC_CTRL", N, MSR_STATE, -1, .read = spec_ctrl_read, .write = spec_ctrl_write },
     { 0x49, 1, "PRED_CMD", N, MSR_WO, -1, .write = pred_cmd_write },

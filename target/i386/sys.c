@@ -81,7 +81,7 @@ static void write_cr3(X86CPU *cpu, uint64_t v)
     }
 }
 
-static uint64_t cr4_allowed(const X86CPU *cpu)
+uint64_t x86_cr4_allowed(const X86CPU *cpu)
 {
     static const struct { uint32_t bit; uint16_t feat; } rule[] = {
         { CR4_VME | CR4_PVI, X86_FEAT_VME }, { CR4_TSD, X86_FEAT_TSC }, { CR4_DE, X86_FEAT_DE },
@@ -106,7 +106,7 @@ static void write_cr4(X86CPU *cpu, uint64_t v)
     X86State *st = cpu->st;
     uint64_t changed = v ^ st->cr4;
 
-    if (v & ~cr4_allowed(cpu)) {
+    if (v & ~x86_cr4_allowed(cpu)) {
         x86_raise_err(cpu, EXCP_GP, 0);
     }
     if (x86_long_mode(st) && (!(v & CR4_PAE) || (changed & CR4_LA57))) {
@@ -303,13 +303,7 @@ void x86_sti(X86CPU *cpu)
 void x86_hlt(X86CPU *cpu)
 {
     require_cpl0(cpu);
-    cpu->st->mp_state = MP_HALTED;
-    if (!x86_cpu_has_work(cpu)) {
-        atomic_store(&cpu->vcpu.halted, true);
-        cpu->vcpu.exit_request = 1;
-    } else {
-        cpu->st->mp_state = MP_RUNNABLE;
-    }
+    cpu->st->mp_state = MP_HALTED;                      /* the run loop takes what is pending, or sleeps */
 }
 
 void x86_monitor(X86CPU *cpu, uint64_t linear)

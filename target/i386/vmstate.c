@@ -35,7 +35,7 @@ static const VMField state_fields[] = {
     S(sysenter_cs, VM_U64), S(sysenter_esp, VM_U64), S(sysenter_eip, VM_U64), S(pat, VM_U64), S(misc_enable, VM_U64),
     S(mtrr_def, VM_U64), A(mtrr_phys, VM_U64), A(mtrr_fixed, VM_U64), S(mcg_cap, VM_U64), S(mcg_status, VM_U64),
     S(mcg_ctl, VM_U64), A(mc_banks, VM_U64), S(tsc_saved, VM_U64), S(tsc_adjust, VM_U64), S(tsc_deadline, VM_U64),
-    S(spec_ctrl, VM_U64), S(virt_ssbd, VM_U64), S(xss, VM_U64), S(smbase, VM_U64), S(kvm_system_time, VM_U64),
+    S(spec_ctrl, VM_U64), S(virt_ssbd, VM_U64), S(xss, VM_U64), S(smbase, VM_U64), S(smi_count, VM_U64), S(kvm_system_time, VM_U64),
     S(kvm_wall_clock, VM_U64), S(kvm_pv_eoi, VM_U64), S(kvm_async_pf, VM_U64), S(kvm_steal_time, VM_U64),
     S(kvm_poll_control, VM_U64), A(dr, VM_U64), A(pdpte, VM_U64),
     S(ev.exception_pending, VM_BOOL), S(ev.exception_injected, VM_BOOL), S(ev.exception_has_error, VM_BOOL),

@@ -144,14 +144,12 @@ void harness_long_mode(X86CPU *cpu)
     ram_dirty_set(0, HARNESS_RAM >> 12);
 }
 
-bool harness_run_from(X86CPU *cpu, uint64_t rip)
+bool harness_continue(X86CPU *cpu)
 {
     const AccelOps *tcg = accel_find("tcg");
     int64_t end = clock_ns(CLOCK_REAL) + 1000000000;
     VCpuRunResult r;
 
-    cpu->st->rip = rip;
-    cpu->st->mp_state = MP_RUNNABLE;
     atomic_store(&cpu->vcpu.halted, false);
     do {
         vcpu_exec_begin(&cpu->vcpu);
@@ -159,6 +157,13 @@ bool harness_run_from(X86CPU *cpu, uint64_t rip)
         vcpu_exec_end(&cpu->vcpu);
     } while (r == VCPU_RUN_AGAIN && clock_ns(CLOCK_REAL) < end);
     return r == VCPU_RUN_HALTED;
+}
+
+bool harness_run_from(X86CPU *cpu, uint64_t rip)
+{
+    cpu->st->rip = rip;
+    cpu->st->mp_state = MP_RUNNABLE;
+    return harness_continue(cpu);
 }
 
 bool harness_run(X86CPU *cpu, const void *code, size_t len)

@@ -32,6 +32,8 @@ void harness_long_mode(X86CPU *cpu);
 /* Copies code to H_CODE and runs from there until HLT; false: it did not halt within a second. */
 bool harness_run(X86CPU *cpu, const void *code, size_t len);
 bool harness_run_from(X86CPU *cpu, uint64_t rip);
+/* From where it stands, halted or not. */
+bool harness_continue(X86CPU *cpu);
 const HarnessFault *harness_fault(void);
 
 /* Assembles text into a pair of symbols name, name_end. */

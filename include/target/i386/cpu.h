@@ -189,7 +189,7 @@ typedef struct X86State {
     uint64_t mcg_cap, mcg_status, mcg_ctl, mc_banks[40];
     uint64_t tsc_offset;            /* guest TSC = host TSC (scaled) + offset */
     uint64_t tsc_adjust, tsc_deadline;
-    uint64_t spec_ctrl, virt_ssbd, xss, arch_capabilities, smbase;
+    uint64_t spec_ctrl, virt_ssbd, xss, arch_capabilities, smbase, smi_count;
     uint64_t kvm_system_time, kvm_wall_clock, kvm_pv_eoi, kvm_async_pf, kvm_steal_time, kvm_poll_control;
     uint64_t dr[8];
     uint64_t pdpte[4];              /* PAE: loaded with CR3 */
@@ -229,6 +229,7 @@ struct X86CPU {
     VCpu vcpu;                      /* must be first */
     X86State *st;
     X86CpuModel *model;             /* features as the guest sees them; shared shape, per CPU apic id */
+    AddressSpace *smm_mem;          /* memory in SMM (smm.h); NULL: vcpu.mem */
     uint32_t apic_id;
     int32_t socket_id, die_id, module_id, core_id, thread_id;
     X86Apic *apic;                  /* NULL: no local APIC */

@@ -46,6 +46,12 @@ void x86_st_slow(X86CPU *cpu, uint64_t lin, uint64_t v, unsigned size);
 uint64_t x86_linear_slow(X86CPU *cpu, int seg, uint64_t offset, unsigned size, bool write);
 void *x86_host_slow(X86CPU *cpu, uint64_t lin, unsigned len, bool write);
 
+/* Guest physical memory as this CPU sees it now. */
+static inline AddressSpace *x86_memory(const X86CPU *cpu)
+{
+    return G_UNLIKELY(cpu->st->ev.smm) && cpu->smm_mem ? cpu->smm_mem : cpu->vcpu.mem;
+}
+
 static inline unsigned x86_tlb_index(uint64_t lin)
 {
     return (lin >> 12) & (X86_TLB_SIZE - 1);
