@@ -195,11 +195,6 @@ static bool decode_one(X86CPU *cpu, const uint8_t *bytes, size_t avail, Insn *i,
 }
 
 /* ---- odd blocks ---- */
-static uint64_t code_linear(const X86State *st)
-{
-    return st->mode & MODE_CS64 ? st->rip : (uint32_t)(st->seg[SEG_CS].base + st->rip);
-}
-
 static unsigned code_class(const X86State *st)
 {
     return x86_cpl(st) == 3 ? TLB_USER : TLB_KERNEL;

@@ -49,8 +49,7 @@ static void step(X86CPU *cpu, Block *b)
     unsigned cpl = x86_cpl(st);
 
     if ((st->mode & MODE_IOBP) && !(st->rflags & FL_RF)) {
-        uint64_t hit = x86_code_breakpoint(cpu, st->mode & MODE_CS64 ? st->rip
-                                           : (uint32_t)(st->seg[SEG_CS].base + st->rip));
+        uint64_t hit = x86_code_breakpoint(cpu, code_linear(st));
 
         if (hit) {
             x86_note_debug(cpu, hit);
@@ -81,9 +80,12 @@ static inline void run_block(X86CPU *cpu, Block *b)
     } while (++i < bc->end);
 }
 
-static bool must_step(const X86State *st, const Block *b)
+#define MODE_STEP (MODE_TF | MODE_IOBP)
+
+/* modes: those of MODE_* that ask for steps. */
+static inline bool must_step(const X86State *st, const Block *b, uint32_t modes)
 {
-    return (st->mode & (MODE_TF | MODE_IOBP)) || st->ev.interrupt_shadow || (st->rflags & FL_RF)
+    return (st->mode & modes) || st->ev.interrupt_shadow || (st->rflags & FL_RF)
         || (!(st->mode & MODE_CS64) && st->rip + b->bytes - 1 > st->seg[SEG_CS].limit);
 }
 
@@ -101,6 +103,26 @@ static bool attend(X86CPU *cpu)
     return false;
 }
 
+/* The debugger's step may ask for no interruptions; what is no event for the guest's program is taken all the same. */
+static bool take_pending(X86CPU *cpu)
+{
+    if ((cpu->vcpu.debug_step & DEBUG_STEP_NOIRQ)
+        && !(atomic_load(&cpu->st->pending) & (PENDING_FLUSH | PENDING_INIT | PENDING_SIPI))) {
+        return false;
+    }
+    return x86_handle_pending(cpu);
+}
+
+/* After an instruction or a delivery: is this a place where the debugger wants to stop? */
+static bool debug_stops(X86CPU *cpu, VCpuRunResult *result)
+{
+    if (G_UNLIKELY(cpu->vcpu.debug_step || cpu->watching) && tcg_debug_after(cpu)) {
+        *result = VCPU_RUN_DEBUG;
+        return true;
+    }
+    return false;
+}
+
 /* Takes what is pending; true when the loop must look again, false when a block may run. */
 static bool events(X86CPU *cpu, VCpuRunResult *result, bool *leave)
 {
@@ -113,15 +135,25 @@ static bool events(X86CPU *cpu, VCpuRunResult *result, bool *leave)
     }
     if (st->ev.exception_pending) {
         x86_deliver_exception(cpu);
+        *leave = debug_stops(cpu, result);
         return true;
     }
-    if (atomic_load_explicit(&cpu->vcpu.exit_request, memory_order_relaxed) && attend(cpu)) {
+    if (atomic_load_explicit(&cpu->vcpu.exit_request, memory_order_relaxed)) {
+        bool asked = attend(cpu);
+
         *result = atomic_load(&cpu->vcpu.halted) ? VCPU_RUN_HALTED : VCPU_RUN_AGAIN;
-        *leave = true;
-        return true;
+        *leave = (cpu->watching && cpu->vcpu.debug_stop.why && debug_stops(cpu, result)) || asked;
+        if (*leave) {
+            return true;
+        }
     }
-    if (atomic_load_explicit(&st->pending, memory_order_acquire) && x86_handle_pending(cpu)) {
-        return true;
+    if (atomic_load_explicit(&st->pending, memory_order_acquire)) {
+        uint64_t rip = st->rip;
+
+        if (take_pending(cpu)) {
+            *leave = st->rip != rip && debug_stops(cpu, result);
+            return true;
+        }
     }
     if (st->mp_state == MP_UNINITIALIZED || st->mp_state == MP_HALTED) {
         atomic_store(&cpu->vcpu.halted, true);
@@ -129,6 +161,30 @@ static bool events(X86CPU *cpu, VCpuRunResult *result, bool *leave)
         *leave = true;
         return true;
     }
+    return false;
+}
+
+/* A block that something keeps from running in one go. True: leave the loop. */
+static bool run_carefully(X86CPU *cpu, Block *b, bool must, VCpuRunResult *result)
+{
+    X86State *st = cpu->st;
+
+    if (st->mode & MODE_DEBUG) {
+        bool slow;
+
+        if (tcg_debug_before(cpu, b, &slow)) {
+            *result = VCPU_RUN_DEBUG;
+            return true;
+        }
+        must |= slow;
+    } else {
+        must = true;
+    }
+    if (must || must_step(st, b, MODE_STEP)) {
+        step(cpu, b);
+        return debug_stops(cpu, result);
+    }
+    run_block(cpu, b);
     return false;
 }
 
@@ -155,10 +211,10 @@ static VCpuRunResult run_loop(X86CPU *cpu)
         if (G_UNLIKELY(log_enabled(LOG_EXEC | LOG_CPU))) {
             log_block(cpu, b);
         }
-        if (G_UNLIKELY(one_insn || must_step(st, b))) {
-            step(cpu, b);
-        } else {
+        if (G_LIKELY(!one_insn && !must_step(st, b, MODE_STEP | MODE_DEBUG))) {
             run_block(cpu, b);
+        } else if (run_carefully(cpu, b, one_insn, &result)) {
+            return result;
         }
     }
 }

@@ -76,6 +76,25 @@ bool code_page_mark(CodePage *p, uint32_t gen, unsigned offset, unsigned len);
 /* A write to a protected page happened. Any thread. True: it hit code. */
 bool code_page_written(uint64_t ram_page, unsigned offset, unsigned len);
 
+/* debug.c: the debugger's rows of the accelerator table, and what every new vCPU is told. */
+bool tcg_debug_insert(VCpu *vcpu, const DebugPoint *p, Error **errp);
+bool tcg_debug_remove(VCpu *vcpu, const DebugPoint *p);
+void tcg_debug_step(VCpu *vcpu);
+void tcg_debug_vcpu_init(X86CPU *cpu);
+/*
+ * MODE_DEBUG is set: looks at the block that comes next. Breakpoint at its start: true, debug_stop is filled. Else
+ * *step says whether it must go instruction by instruction.
+ */
+bool tcg_debug_before(X86CPU *cpu, const Block *b, bool *step);
+/* After an instruction or an event's delivery: true when this vCPU is to stop in the debugger. */
+bool tcg_debug_after(X86CPU *cpu);
+
+/* Linear address of the instruction at rip. */
+static inline uint64_t code_linear(const X86State *st)
+{
+    return st->mode & MODE_CS64 ? st->rip : (uint32_t)(st->seg[SEG_CS].base + st->rip);
+}
+
 /* exec.c */
 VCpuRunResult tcg_run(VCpu *vcpu);
 

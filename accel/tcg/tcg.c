@@ -149,6 +149,7 @@ static bool tcg_vcpu_init(VCpu *vcpu, Error **errp)
 
     cpu->blocks = block_cache_new();
     cpu->code_written = code_written;
+    tcg_debug_vcpu_init(cpu);
     return true;
 }
 
@@ -157,6 +158,7 @@ static void tcg_vcpu_fini(VCpu *vcpu)
     X86CPU *cpu = X86_CPU(vcpu);
 
     cpu->code_written = NULL;
+    cpu->leave_block = NULL;
     block_cache_free(cpu->blocks);
     cpu->blocks = NULL;
 }
@@ -192,5 +194,8 @@ static const AccelOps tcg_ops = {
     .run = tcg_run,
     .kick = tcg_kick,
     .has_work = tcg_has_work,
+    .debug_insert = tcg_debug_insert,
+    .debug_remove = tcg_debug_remove,
+    .debug_step = tcg_debug_step,
 };
 ACCEL_REGISTER(tcg_ops)

@@ -15,7 +15,7 @@ struct Machine;
 typedef enum VCpuRunResult {
     VCPU_RUN_AGAIN,         /* interrupted: look at requests, then run again */
     VCPU_RUN_HALTED,        /* the guest waits for an event */
-    VCPU_RUN_DEBUG,         /* breakpoint or step: hand to the debugger */
+    VCPU_RUN_DEBUG,         /* breakpoint, watchpoint or step: VCpu.debug_stop says which */
     VCPU_RUN_STOPPED,       /* the machine was asked to stop/reset/shut down by this run */
 } VCpuRunResult;
 
@@ -46,6 +46,22 @@ typedef struct AccelOps {
     void (*get_state)(VCpu *cpu);
     void (*put_state)(VCpu *cpu);
     int64_t (*clock_virtual)(void);      /* NULL: monotonic clock while running */
+    /*
+     * The debugger's points (include/system/debug.h): main loop thread, machine lock, every vCPU stopped. cpu is the
+     * one through whose page tables a software breakpoint is written, where the accelerator does that. insert: a point
+     * that is there already counts as inserted; false with the reason ("... has four debug registers, all in use").
+     * remove: false when there is no such point. debug_step: VCpu.debug_step has its new value already
+     * (0 too, when the vCPU runs freely again). NULL: no debugging by this accelerator.
+     */
+    bool (*debug_insert)(VCpu *cpu, const DebugPoint *p, Error **errp);
+    bool (*debug_remove)(VCpu *cpu, const DebugPoint *p);
+    void (*debug_step)(VCpu *cpu);
+    /*
+     * Bytes that the debugger read at linear address addr, or is about to write there: put the guest's own bytes in
+     * place of breakpoint instructions (read), or keep breakpoint instructions over the new ones (write; what is
+     * to be stored comes back in buf). NULL: breakpoints are not in guest memory.
+     */
+    void (*debug_hide)(VCpu *cpu, uint64_t addr, uint8_t *buf, uint64_t len, bool write);
 } AccelOps;
 
 /* Registers a row; used at file end. */

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "system/debug.h"
 #include "system/memory.h"
 #include "system/qdev.h"
 
@@ -42,6 +43,10 @@ struct VCpu {
     pthread_cond_t wake;            /* with work_lock: halted or stopped vCPUs sleep here */
     struct VCpuWorkItem *work_first, *work_last;
     void *accel;                    /* the accelerator's own per-vCPU data */
+    /* debugger: written while the vCPU is stopped, see include/system/debug.h */
+    uint32_t debug_step;            /* DEBUG_STEP_*; 0: run freely */
+    bool debug_hold;                /* stays stopped while others run; machine lock */
+    DebugStop debug_stop;           /* why it last returned VCPU_RUN_DEBUG */
 };
 
 /* All vCPUs, in index order. Machine lock, or before the threads start. */

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "target/i386/debug.h"
 #include "target/i386/internal.h"
 
 bool x86_ram_dirty_for_write(uint64_t ram_page)
@@ -92,6 +93,7 @@ static void range_read(X86CPU *cpu, unsigned cls, uint64_t lin, void *buf, unsig
     X86Xlat x[2];
     unsigned first = xlat_range(cpu, cls, TLB_READ, lin, len, x);
 
+    x86_watch(cpu, TLB_READ, lin, len);
     piece_read(cpu, &x[0], buf, first);
     if (first < len) {
         piece_read(cpu, &x[1], (uint8_t *)buf + first, len - first);
@@ -103,6 +105,7 @@ static void range_write(X86CPU *cpu, unsigned cls, uint64_t lin, const void *buf
     X86Xlat x[2];
     unsigned first = xlat_range(cpu, cls, TLB_WRITE, lin, len, x);
 
+    x86_watch(cpu, TLB_WRITE, lin, len);
     piece_write(cpu, &x[0], buf, first);
     if (first < len) {
         piece_write(cpu, &x[1], (const uint8_t *)buf + first, len - first);
@@ -144,6 +147,7 @@ uint64_t x86_ld_class(X86CPU *cpu, unsigned cls, uint64_t lin, unsigned size)
         return v;
     }
     x86_xlat(cpu, cls, TLB_READ, lin, &x);
+    x86_watch(cpu, TLB_READ, lin, size);
     if (x.host) {
         return host_ld(x.host, size);
     }
@@ -167,6 +171,7 @@ void x86_st_class(X86CPU *cpu, unsigned cls, uint64_t lin, uint64_t v, unsigned 
         return;
     }
     x86_xlat(cpu, cls, TLB_WRITE, lin, &x);
+    x86_watch(cpu, TLB_WRITE, lin, size);
     if (!x.host) {
         address_space_st(x86_memory(cpu), x.gpa, v, size);
         return;
@@ -237,6 +242,9 @@ void *x86_host_slow(X86CPU *cpu, uint64_t lin, unsigned len, bool write)
         return NULL;
     }
     x86_xlat(cpu, cpu->st->tlb_class_now, write ? TLB_WRITE : TLB_READ, lin, &x);
+    if (G_UNLIKELY(cpu->watching) && x86_watch_page(cpu, write ? TLB_WRITE : TLB_READ, lin)) {
+        return NULL;
+    }
     return x.notify ? NULL : x.host;
 }
 

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "target/i386/debug.h"
 #include "target/i386/internal.h"
 
 enum { PTE_P = 1, PTE_W = 2, PTE_U = 4, PTE_A = 0x20, PTE_D = 0x40, PTE_PS = 0x80, PTE_G = 0x100 };
@@ -455,6 +456,11 @@ static void tlb_fill(X86CPU *cpu, const Walk *w, const X86PhysPage *p, unsigned 
     st->tlb_used[w->cls][kind][i / 64] |= 1ull << (i % 64);
 }
 
+static bool page_is_watched(const X86CPU *cpu, unsigned kind, uint64_t lin)
+{
+    return G_UNLIKELY(cpu->watching) && x86_watch_page(cpu, kind, lin);
+}
+
 /* What a page with known gpa allows for an access of this kind; marks RAM dirty for a coming write. */
 static bool xlat_page(X86CPU *cpu, const X86PhysPage *p, unsigned kind, uint64_t gpa, X86Xlat *x)
 {
@@ -488,7 +494,7 @@ void x86_xlat(X86CPU *cpu, unsigned cls, unsigned kind, uint64_t lin, X86Xlat *x
     if ((s->lin & TLBS_VALID) && !((s->lin ^ lin) >> 12)) {
         p = x86_phys_page(cpu, s->gpa);
         fast = xlat_page(cpu, p, kind, s->gpa | (lin & 0xfff), x);
-        if (fast) {
+        if (fast && !page_is_watched(cpu, kind, lin)) {
             st->tlb[cls][kind][x86_tlb_index(lin)] = (X86TlbEntry) {
                 .tag = lin & ~0xfffull, .addend = (uintptr_t)p->host - (lin & ~0xfffull) };
         }
@@ -504,7 +510,7 @@ void x86_xlat(X86CPU *cpu, unsigned cls, unsigned kind, uint64_t lin, X86Xlat *x
         tlb_large_note(st, w.lin, ~((1ull << w.shift) - 1));
     }
     p = x86_phys_page(cpu, w.gpa);
-    fast = xlat_page(cpu, p, kind, w.gpa, x);
+    fast = xlat_page(cpu, p, kind, w.gpa, x) && !page_is_watched(cpu, kind, lin);
     tlb_fill(cpu, &w, p, kind, fast);
 }
 
@@ -512,6 +518,7 @@ bool x86_xlat_debug(X86CPU *cpu, uint64_t lin, uint64_t *gpa)
 {
     Walk w = { .lin = lin, .kind = TLB_READ, .cls = TLB_KERNEL_AC };
 
+    memset(cpu->st->phys, 0, sizeof(cpu->st->phys));    /* only a CPU that runs in software keeps it up to date */
     if (!(cpu->st->cr0 & CR0_PG)) {
         *gpa = (uint32_t)lin;
         return true;

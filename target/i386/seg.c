@@ -49,6 +49,7 @@ static uint32_t mode_from_control(const X86State *st)
         m |= (st->xcr0 & 0xe6) == 0xe6 ? MODE_AVX512 : 0;
     }
     m |= st->dr[7] & 0xff ? MODE_IOBP : 0;
+    m |= st->self->n_debug_points || st->self->vcpu.debug_step ? MODE_DEBUG : 0;
     return m;
 }
 

@@ -137,6 +137,7 @@ enum {
     MODE_AC = 1 << 17,              /* alignment checks are on (CPL 3, CR0.AM, RFLAGS.AC) */
     MODE_SMAP_OFF = 1 << 18,        /* RFLAGS.AC with CR4.SMAP: supervisor data may touch user pages */
     MODE_IOBP = 1 << 19,            /* some enabled debug register watches */
+    MODE_DEBUG = 1 << 20,           /* the debugger has breakpoints or steps this vCPU: look between instructions */
 };
 
 /* Software TLB: a direct-mapped table per access kind; an entry matches when tag == page address. */
@@ -242,6 +243,11 @@ struct X86CPU {
     struct X86BlockCache *blocks;   /* interpreter's decoded blocks */
     /* Software CPU: told about a write to a page of RAM that may hold decoded code. NULL: nobody decodes. */
     void (*code_written)(X86CPU *cpu, uint64_t ram_page, unsigned offset, unsigned len);
+    /* The debugger, see debug.h. Changed while the vCPU is stopped. */
+    const DebugPoint *debug_points; /* borrowed from the accelerator */
+    unsigned n_debug_points;
+    bool watching;                  /* some data access is watched: x86_watch() looks */
+    void (*leave_block)(X86CPU *cpu);   /* software CPU: end the running block after this instruction. NULL: none */
     bool atomic_held;               /* between x86_atomic_begin and _end */
     bool delivering_ext;            /* an external event is being delivered: EXT bit of error codes */
     unsigned phys_bits;             /* guest physical address width: model's, cached for page walks */
