@@ -520,7 +520,7 @@ X86Desc x86_stack_desc(X86CPU *cpu, uint16_t ss, unsigned dpl, int vector)
         x86_raise_err(cpu, vector, ss & 0xfffc);
     }
     if (!(d.hi & DESC_P)) {
-        x86_raise_err(cpu, vector == EXCP_TS ? EXCP_SS : vector, ss & 0xfffc);
+        x86_raise_err(cpu, EXCP_SS, ss & 0xfffc);
     }
     x86_desc_set_accessed(cpu, addr, &d);
     return d;
