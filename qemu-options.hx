@@ -630,10 +630,12 @@ set daemonize
 help go on in the background once the machine is ready
 
 option option-rom
-arg FILE
-form string
-missing a user's own option ROM
-help load an option ROM
+arg [romfile=]FILE[,bootindex=N]
+form flat romfile
+key romfile string the ROM's image
+key bootindex int its place in the firmware's boot order
+set option_rom
+help give the firmware an option ROM
 
 option rtc
 arg [base=utc|localtime|DATE[THH:MM:SS]][,clock=host|rt|vm][,driftfix=none|slew]

@@ -180,6 +180,23 @@ bool config_fw_cfg(Config *c, const OptionUse *use, Error **errp)
     return true;
 }
 
+bool config_option_rom(Config *c, const OptionUse *use, Error **errp)
+{
+    const char *file = keyvals_get(use->kv, "romfile", NULL);
+    int64_t bootindex = keyvals_int(use->kv, "bootindex", -1);
+
+    if (!file || !*file) {
+        error_set(errp, "Parameter 'romfile' is missing");
+        return false;
+    }
+    if (bootindex < -1 || bootindex > INT32_MAX) {
+        error_set(errp, "Parameter 'bootindex' is out of range: 0 to %d", INT32_MAX);
+        return false;
+    }
+    g_ptr_array_add(c->option_roms, (OptionUse *)use);
+    return true;
+}
+
 bool config_smbios(Config *c, const OptionUse *use, Error **errp)
 {
     const char *type = keyvals_get(use->kv, "type", NULL);

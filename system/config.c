@@ -17,7 +17,7 @@ Config *config_new(void)
     Config *c = g_new0(Config, 1);
     GPtrArray **lists[] = {
         &c->traces, &c->add_fds, &c->data_dirs, &c->accels, &c->globals, &c->devices, &c->objects,
-        &c->chardevs, &c->fw_cfgs, &c->smbioses,
+        &c->chardevs, &c->fw_cfgs, &c->smbioses, &c->option_roms,
     };
     GPtrArray **owners[] = { &c->monitors, &c->serials, &c->parallels, &c->debugcons };
 
@@ -45,7 +45,7 @@ void config_free(Config *c)
 {
     GPtrArray *lists[] = {
         c->traces, c->add_fds, c->data_dirs, c->accels, c->globals, c->devices, c->objects,
-        c->chardevs, c->fw_cfgs, c->smbioses, c->monitors, c->serials, c->parallels, c->debugcons,
+        c->chardevs, c->fw_cfgs, c->smbioses, c->option_roms, c->monitors, c->serials, c->parallels, c->debugcons,
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(lists); i++) {

@@ -79,9 +79,25 @@ static void fill_boot(MachineConfig *out, const Config *c)
     out->boot_order = keyvals_get(c->boot, "order", NULL);
     out->boot_once = keyvals_get(c->boot, "once", NULL);
     out->boot_menu = keyvals_bool(c->boot, "menu", false);
+    out->no_fd_bootchk = c->no_fd_bootchk;
     out->boot_strict = keyvals_bool(c->boot, "strict", false);
     out->boot_menu_timeout = keyvals_int(c->boot, "splash-time", -1);
     out->boot_reboot_timeout = keyvals_int(c->boot, "reboot-timeout", -1);
+    out->boot_splash = keyvals_get(c->boot, "splash", NULL);
+}
+
+static void fill_option_roms(MachineConfig *out, const Config *c)
+{
+    OptionRom *roms = g_new0(OptionRom, c->option_roms->len + 1);
+
+    for (guint i = 0; i < c->option_roms->len; i++) {
+        const OptionUse *use = g_ptr_array_index(c->option_roms, i);
+
+        roms[i].file = keyvals_get(use->kv, "romfile", NULL);
+        roms[i].bootindex = keyvals_int(use->kv, "bootindex", -1);
+    }
+    out->option_roms = roms;
+    out->n_option_roms = c->option_roms->len;
 }
 
 static bool fill_memory(MachineConfig *out, const Config *c, const MachineOps *ops, Error **errp)
@@ -114,6 +130,7 @@ bool machine_config_fill(MachineConfig *out, const Config *c, const char *machin
         return false;
     }
     fill_boot(out, c);
+    fill_option_roms(out, c);
     fill_clock(out, c);
     out->cpu_model = c->cpu_model;
     out->name = c->name;

@@ -310,6 +310,9 @@ static bool machine_create(Vl *vl, Error **errp)
     if (!vl->machine) {
         return false;
     }
+    if (c->nographic && !object_prop_set_bool(&vl->machine->obj, "graphics", false, errp)) {
+        return false;
+    }
     for (int i = 0; i < c->machine_props->n; i++) {
         const PropPair *pair = &c->machine_props->pairs[i];
 

@@ -3,8 +3,10 @@
  * ACPI fixed hardware: PM1, PM timer, GPE block 0, APM ports (ACPI 6.4 section 4.8; PIIX4 290562
  * chapter 7.2; ICH9 316972 section 13.8). The TCO watchdog of ICH9 is pm-tco.c.
  *
- * Without system management mode the chip itself switches between legacy and ACPI mode when a
- * driver writes ACPI_ENABLE or ACPI_DISABLE to b2h. SCI is up only in ACPI mode. Left out: S3 (a
+ * The chip itself switches between legacy and ACPI mode when a driver writes ACPI_ENABLE or
+ * ACPI_DISABLE to b2h; other values raise an SMI where that is enabled. Without system management
+ * mode ACPI mode is on from the start, and the enable bit of that SMI is set, by which firmware
+ * sees that there is nothing to set up. SCI is up only in ACPI mode. Left out: S3 (a
  * write is logged and ignored: there is no wake-up path yet), wake on RTC alarm, GBL_RLS, bus
  * master status.
  * Machine lock. Test: tests/unit/test-acpi-pm.c.
@@ -248,8 +250,7 @@ static void pm_apmc_write(AcpiPm *pm, uint8_t value)
         pm_set_acpi_mode(pm, true);
     } else if (value == (ich9 ? ACPI_ICH9_DISABLE : ACPI_PIIX4_DISABLE)) {
         pm_set_acpi_mode(pm, false);
-    }
-    if (pm_apm_smi_wanted(pm)) {
+    } else if (pm_apm_smi_wanted(pm)) {
         pm->smi_sts |= ich9 ? SMI_APMC : 0;
         irq_pulse(pm->smi);
     }
@@ -293,7 +294,9 @@ static void pm_smi_write(void *opaque, hwaddr addr, uint64_t value, unsigned siz
     if (addr >= 4) {
         pm->smi_sts &= ~bits;
     } else {
-        pm->smi_en = (pm->smi_en & ~(0xffu << shift)) | bits;
+        uint32_t writable = 0xffu << shift & ~(pm->smi_locked ? SMI_GLOBAL : 0);
+
+        pm->smi_en = (pm->smi_en & ~writable) | (bits & writable);
     }
 }
 
@@ -361,7 +364,8 @@ void acpi_pm_reset(AcpiPm *pm)
     memset(pm->gpe_sts, 0, sizeof(pm->gpe_sts));
     memset(pm->gpe_en, 0, sizeof(pm->gpe_en));
     pm->apmc = pm->apms = 0;
-    pm->smi_en = pm->smi_sts = 0;
+    pm->smi_en = pm->kind == ACPI_PM_ICH9 && !pm->smi ? SMI_APMC : 0;
+    pm->smi_sts = 0;
     acpi_tco_reset(pm);
     pm_update(pm);
 }

@@ -23,12 +23,7 @@ static void i440fx_update(I440fx *s)
 
 static void i440fx_config_written(PCIDevice *d, uint32_t addr, unsigned len)
 {
-    uint8_t *smram = d->config + I440FX_SMRAM;
-
-    if (*smram & SMRAM_LOCKED) {            /* until reset: only the window's closing remains possible */
-        d->wmask[I440FX_SMRAM] = 0;
-        *smram &= ~SMRAM_OPEN;
-    }
+    smram_control_written(d->config + I440FX_SMRAM, d->wmask + I440FX_SMRAM);
     if (addr <= I440FX_SMRAM && addr + len > I440FX_PAM) {
         i440fx_update((I440fx *)d);
     }
@@ -52,7 +47,7 @@ static bool i440fx_realize(Object *obj, Error **errp)
         error_set(errp, "%s is a part of the pc machine", obj->type->name);
         return false;
     }
-    pam_init(&s->pam, obj, &pc->parent.system_memory, pc->parent.ram, &pc->pci_mem);
+    pam_init(&s->pam, obj, &pc->parent.system_memory, pc->parent.ram, &pc->pci_mem, &pc->smram);
     return true;
 }
 
@@ -73,7 +68,7 @@ static void i440fx_reset(Object *obj)
 
 static bool i440fx_post_load(void *opaque, Error **errp)
 {
-    i440fx_update(opaque);
+    i440fx_config_written(opaque, 0, PCI_CONFIG_SIZE);
     return true;
 }
 

@@ -14,7 +14,7 @@
 
 enum { LPC_PMBASE = 0x40, LPC_ACPI_CTRL = 0x44, LPC_PIRQA = 0x60, LPC_PIRQE = 0x68, LPC_GEN_PMCON_1 = 0xa0,
        LPC_RCBA = 0xf0 };
-enum { LPC_ACPI_ENABLE = 0x80, LPC_SCI_MASK = 7, PIRQ_OFF = 0x80 };
+enum { GEN_PMCON_SMI_LOCK = 0x10, LPC_ACPI_ENABLE = 0x80, LPC_SCI_MASK = 7, PIRQ_OFF = 0x80 };
 enum { ICH9_PIRQS = 8, ICH9_PIRQ_GSI = 16, RCRB_SIZE = 0x4000, RCRB_WORDS = RCRB_SIZE / 4 };
 /* RCBA space: interrupt pins and routes of devices 31..25 */
 enum { CC_D31IP = 0x3100, CC_D31IR = 0x3140, CC_D30IR = 0x3142, CC_D29IR = 0x3144, CC_D28IR = 0x3146, CC_D27IR = 0x3148,
@@ -174,8 +174,16 @@ static void ich9_update_config(Ich9Lpc *s)
     }
 }
 
+/* The lock stays until reset. */
+static void ich9_update_smi_lock(Ich9Lpc *s)
+{
+    s->pm.smi_locked = s->parent.config[LPC_GEN_PMCON_1] & GEN_PMCON_SMI_LOCK;
+    s->parent.wmask[LPC_GEN_PMCON_1] = s->pm.smi_locked ? (uint8_t)~GEN_PMCON_SMI_LOCK : 0xff;
+}
+
 static void ich9_config_written(PCIDevice *d, uint32_t addr, unsigned len)
 {
+    ich9_update_smi_lock((Ich9Lpc *)d);
     ich9_update_config((Ich9Lpc *)d);
     if (addr < LPC_PIRQE + PC_MAIN_PIRQS && addr + len > LPC_PIRQA) {
         ich9_update_irqs((Ich9Lpc *)d);
@@ -212,6 +220,7 @@ static bool ich9_realize(Object *obj, Error **errp)
     reset_control_init(&s->reset_control, obj, 0x0a);
     memory_region_add(&pc->parent.system_io, RESET_CONTROL_PORT, &s->reset_control.io, 1);
     s->pm.sci = pc_gsi(pc, GSI_SCI, PC_SCI_GSI);
+    s->pm.smi = pc->smm ? &pc->smi : NULL;
     acpi_pm_realize(&s->pm, obj);
     memory_region_add(&pc->parent.system_io, ACPI_APM_PORT, &s->pm.apm_io, 0);
     memory_region_init_io(&s->rcrb_mem, obj, &rcrb_ops, s, "lpc-rcrb-mmio", RCRB_SIZE);
@@ -249,6 +258,8 @@ static void ich9_reset(Object *obj)
     pci_set_long(c + LPC_RCBA, 0);
     pci_set_long(s->parent.wmask + LPC_RCBA, 0xffffc001);
     pci_set_word(c + PCI_COMMAND, PCI_COMMAND_IO | PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+    pci_set_word(c + LPC_GEN_PMCON_1, 0);
+    ich9_update_smi_lock(s);
     rcrb_reset(s);
     reset_control_reset(&s->reset_control);
     acpi_pm_reset(&s->pm);
@@ -258,6 +269,7 @@ static void ich9_reset(Object *obj)
 
 static bool ich9_post_load(void *opaque, Error **errp)
 {
+    ich9_update_smi_lock(opaque);
     ich9_update_config(opaque);
     ich9_update_irqs(opaque);
     return true;

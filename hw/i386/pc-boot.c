@@ -10,6 +10,7 @@
 
 #include "hw/i386/acpi-build.h"
 #include "hw/i386/chipset.h"
+#include "hw/i386/pc-fw_cfg.h"
 #include "hw/i386/smbios.h"
 #include "system/runstate.h"
 #include "util/units.h"
@@ -42,8 +43,8 @@ static void cmos_memory(PcMachine *pc)
     uint64_t high = pc->above_4g / (64 * KiB);
 
     cmos_set16(rtc, 0x15, MIN_OF(pc->below_4g / KiB, 640), 640);
-    cmos_set16(rtc, 0x17, above_1m / KiB, 63 * KiB);
-    cmos_set16(rtc, 0x30, above_1m / KiB, 63 * KiB);
+    cmos_set16(rtc, 0x17, above_1m / KiB, 0xffff);
+    cmos_set16(rtc, 0x30, above_1m / KiB, 0xffff);
     cmos_set16(rtc, 0x34, above_16m / (64 * KiB), 0xffff);
     for (int i = 0; i < 3; i++) {
         rtc_cmos_set(rtc, 0x5b + i, high >> 8 * i);
@@ -62,20 +63,44 @@ static unsigned cmos_boot_code(char letter)
     }
 }
 
-void pc_cmos_init(PcMachine *pc)
+static void cmos_boot_order(PcMachine *pc, const char *order)
 {
-    const char *order = pc->parent.config.boot_once ? pc->parent.config.boot_once : pc->parent.config.boot_order;
     unsigned code[3] = { 0 };
 
-    order = order ? order : "cad";
     for (int i = 0; i < 3 && order[i]; i++) {
         code[i] = cmos_boot_code(order[i]);
     }
+    rtc_cmos_set(pc->rtc, 0x3d, code[1] << 4 | code[0]);
+    rtc_cmos_set(pc->rtc, 0x38, code[2] << 4 | pc->parent.config.no_fd_bootchk);
+}
+
+static const char *boot_order(const PcMachine *pc)
+{
+    return pc->parent.config.boot_order ? pc->parent.config.boot_order : "cad";
+}
+
+/* The machine's first start is a reset too: once= holds until the next. */
+static void cmos_reset(void *opaque)
+{
+    PcMachine *pc = opaque;
+
+    if (pc->started) {
+        cmos_boot_order(pc, boot_order(pc));
+    }
+    pc->started = true;
+}
+
+void pc_cmos_init(PcMachine *pc)
+{
+    const char *once = pc->parent.config.boot_once;
+
     cmos_memory(pc);
     rtc_cmos_set(pc->rtc, 0x5f, pc->n_cpus - 1);
-    rtc_cmos_set(pc->rtc, 0x3d, code[1] << 4 | code[0]);
-    rtc_cmos_set(pc->rtc, 0x38, code[2] << 4 | !pc->parent.config.boot_strict);
+    cmos_boot_order(pc, once ? once : boot_order(pc));
     rtc_cmos_set(pc->rtc, 0x14, 0x06);          /* coprocessor, pointing device */
+    if (once) {
+        reset_hook_add(cmos_reset, pc);
+    }
 }
 
 /* ---- memory map ---- */
@@ -95,54 +120,6 @@ static void e820_build(const PcMachine *pc, DirectBoot *b)
     e820_add(b, 0xfeffc000, 0x4000, E820_RESERVED);
     e820_add(b, 0xfffc0000, 0x40000, E820_RESERVED);
     e820_add(b, 4 * GiB, pc->above_4g, E820_RAM);
-}
-
-static void put_e820(GByteArray *out, uint64_t addr, uint64_t size, uint32_t type)
-{
-    uint8_t e[20];
-
-    for (int i = 0; i < 8; i++) {
-        e[i] = addr >> 8 * i;
-        e[8 + i] = size >> 8 * i;
-    }
-    for (int i = 0; i < 4; i++) {
-        e[16 + i] = type >> 8 * i;
-    }
-    g_byte_array_append(out, e, sizeof(e));
-}
-
-/* What firmware cannot find out by itself: where RAM is. */
-static bool fw_cfg_e820(PcMachine *pc, Error **errp)
-{
-    g_autoptr(GByteArray) table = g_byte_array_new();
-
-    put_e820(table, 0xfeffc000, 0x4000, E820_RESERVED);
-    put_e820(table, 0, pc->below_4g, E820_RAM);
-    if (pc->above_4g) {
-        put_e820(table, 4 * GiB, pc->above_4g, E820_RAM);
-    }
-    return fw_cfg_add_file(pc->fw_cfg, "etc/e820", table->data, table->len, errp);
-}
-
-/* ---- fw_cfg ---- */
-
-static bool fw_cfg_basics(PcMachine *pc, Error **errp)
-{
-    const MachineConfig *c = &pc->parent.config;
-    FwCfg *fw = pc->fw_cfg;
-    uint32_t max_apic_id = 0;
-
-    for (unsigned i = 0; i < pc->n_cpus; i++) {
-        max_apic_id = MAX_OF(max_apic_id, pc->cpus[i]->apic_id);
-    }
-    fw_cfg_add_u64(fw, FW_CFG_RAM_SIZE, c->ram_size);
-    fw_cfg_add_u16(fw, FW_CFG_NB_CPUS, pc->n_cpus);
-    fw_cfg_add_u16(fw, FW_CFG_MAX_CPUS, max_apic_id + 1);
-    fw_cfg_add_u16(fw, FW_CFG_NOGRAPHIC, !pc->parent.graphics);
-    fw_cfg_add_u16(fw, FW_CFG_BOOT_MENU, c->boot_menu);
-    fw_cfg_add_bytes(fw, FW_CFG_UUID, c->uuid_bytes, sizeof(c->uuid_bytes));
-    fw_cfg_add_u32(fw, FW_CFG_IRQ0_OVERRIDE, 1);
-    return fw_cfg_e820(pc, errp);
 }
 
 /* ---- direct boot ---- */
@@ -244,9 +221,6 @@ bool pc_boot_finish(PcMachine *pc, Error **errp)
 {
     const MachineConfig *c = &pc->parent.config;
 
-    if (!fw_cfg_basics(pc, errp)) {
-        return false;
-    }
     if (!c->kernel && (c->initrd || c->append)) {
         error_set(errp, "%s only allowed with -kernel option", c->initrd ? "-initrd" : "-append");
         return false;
@@ -256,5 +230,5 @@ bool pc_boot_finish(PcMachine *pc, Error **errp)
                   c->bios ? "-bios" : "a device's option ROM");
         return false;
     }
-    return c->kernel ? boot_direct_prepare(pc, errp) : pc_bios_init(pc, errp);
+    return (c->kernel ? boot_direct_prepare(pc, errp) : pc_bios_init(pc, errp)) && pc_fw_cfg_fill(pc, errp);
 }

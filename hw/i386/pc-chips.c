@@ -20,7 +20,6 @@
 #define PIT_IOAPIC_PIN 2
 #define FERR_IRQ 13
 #define RTC_BASE_YEAR 2000              /* its two digits count from here; CMOS 32h has the century */
-#define DEBUGCON_PORT 0xe9
 
 /* ---- interrupt lines ---- */
 
@@ -232,6 +231,5 @@ bool pc_ports_create(PcMachine *pc, Error **errp)
         return true;
     }
     debugcon = device_new("isa-debugcon");
-    return object_prop_set_uint(&debugcon->obj, "iobase", DEBUGCON_PORT, errp) &&
-           object_prop_set(&debugcon->obj, "chardev", c->debugcon, errp) && device_plug(debugcon, &pc->isa->bus, errp);
+    return object_prop_set(&debugcon->obj, "chardev", c->debugcon, errp) && device_plug(debugcon, &pc->isa->bus, errp);
 }

@@ -7,6 +7,8 @@
  * 1 MiB)
  *   4 GiB ..                 the rest of RAM, then 64-bit BARs
  *
+ * System management mode sees the same with SMRAM laid over it (pc->as_smm).
+ *
  * Main thread. Test: tests/unit/test-pc.c.
  */
 #include <inttypes.h>
@@ -43,6 +45,20 @@ static bool pc_split_ram(PcMachine *pc, Error **errp)
     return true;
 }
 
+static void pc_smm_memory_init(PcMachine *pc)
+{
+    Machine *m = &pc->parent;
+
+    memory_region_init(&pc->smm_root, &m->obj, "smm", MEMORY_SIZE_ALL);
+    memory_region_init_alias(&pc->smm_system, &m->obj, "smm-system", &m->system_memory, 0, MEMORY_SIZE_ALL);
+    memory_region_add(&pc->smm_root, 0, &pc->smm_system, 0);
+    memory_region_init(&pc->smram, &m->obj, "smram", 4 * GiB);
+    memory_region_add(&pc->smm_root, 0, &pc->smram, 1);
+    if (pc->smm) {
+        address_space_init(&pc->as_smm, &pc->smm_root, "smm");
+    }
+}
+
 bool pc_memory_init(PcMachine *pc, Error **errp)
 {
     Machine *m = &pc->parent;
@@ -63,6 +79,7 @@ bool pc_memory_init(PcMachine *pc, Error **errp)
         memory_region_init_alias(&pc->ram_above, &m->obj, "ram-above-4g", m->ram, pc->below_4g, pc->above_4g);
         memory_region_add(&m->system_memory, 4 * GiB, &pc->ram_above, 0);
     }
+    pc_smm_memory_init(pc);
     memory_transaction_commit();
     return true;
 }

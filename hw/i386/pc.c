@@ -15,6 +15,7 @@
 
 #include "hw/i386/acpi-build.h"
 #include "hw/i386/chipset.h"
+#include "hw/i386/pc-fw_cfg.h"
 #include "hw/i386/smbios.h"
 #include "target/i386/apic.h"
 #include "util/units.h"
@@ -119,6 +120,18 @@ static bool pc_check_config(const PcMachine *pc, Error **errp)
     return true;
 }
 
+static bool pc_check_smm(PcMachine *pc, Error **errp)
+{
+    const Machine *m = &pc->parent;
+
+    if (m->smm == ON_OFF_AUTO_ON && !m->accel_chips.smm) {
+        error_set(errp, "Parameter 'smm' cannot be on: this accelerator's CPUs have no system management mode");
+        return false;
+    }
+    pc->smm = m->smm != ON_OFF_AUTO_OFF && m->accel_chips.smm;
+    return true;
+}
+
 bool pc_build(Machine *m, Error **errp)
 {
     PcMachine *pc = (PcMachine *)m;
@@ -127,7 +140,7 @@ bool pc_build(Machine *m, Error **errp)
     pc->kind = ops->kind;
     pc->version = ops->version;
     pc_gsi_init(pc);
-    return pc_check_config(pc, errp) && pc_memory_init(pc, errp) && pc_cpus_create(pc, errp) &&
+    return pc_check_config(pc, errp) && pc_check_smm(pc, errp) && pc_memory_init(pc, errp) && pc_cpus_create(pc, errp) &&
            pc_host_create(pc, errp) && pc_chips_create(pc, errp) && pc_fw_cfg_create(pc, errp) &&
            pc_ports_create(pc, errp);
 }
@@ -159,6 +172,7 @@ static void pc_machine_fini(Object *obj)
     directboot_free(pc->boot);
     acpi_build_free(pc->acpi);
     smbios_build_free(pc->smbios);
+    pc_fw_cfg_free(pc);
     g_free(pc->cpus);
 }
 

@@ -13,6 +13,7 @@
 enum { PIIX3_PIRQ = 0x60, PIRQ_OFF = 0x80 };
 enum { PIIX4_PMBASE = 0x40, PIIX4_DEVACTB = 0x58, PIIX4_PMREGMISC = 0x80, PIIX4_SMBBASE = 0x90,
        PIIX4_SMBHSTCFG = 0xd2 };
+#define DEVACTB_APMC_EN (1u << 25)
 
 typedef struct Piix3 {
     PCIDevice parent;
@@ -177,7 +178,7 @@ static void piix4_pm_update(Piix4Pm *s)
         s->mapped = true;
         s->pm_base = base;
     }
-    s->pm.apm_smi_enabled = s->parent.config[PIIX4_DEVACTB + 3] & 0x02;     /* APMC_EN, bit 25 */
+    s->pm.apm_smi_enabled = pci_get_long(s->parent.config + PIIX4_DEVACTB) & DEVACTB_APMC_EN;
 }
 
 static void piix4_pm_config_written(PCIDevice *d, uint32_t addr, unsigned len)
@@ -206,6 +207,7 @@ static bool piix4_pm_realize(Object *obj, Error **errp)
     s->parent.config[PCI_INTERRUPT_PIN] = 1;
     pci_set_long(s->parent.wmask + PIIX4_PMBASE, 0xffc0);
     s->pm.sci = pc_gsi(pc, GSI_SCI, PC_SCI_GSI);
+    s->pm.smi = pc->smm ? &pc->smi : NULL;
     acpi_pm_realize(&s->pm, obj);
     memory_region_add(io, ACPI_PIIX4_GPE_BASE, &s->pm.gpe_io, 0);
     memory_region_add(io, ACPI_APM_PORT, &s->pm.apm_io, 0);
@@ -229,7 +231,7 @@ static void piix4_pm_reset(Object *obj)
     uint8_t *c = s->parent.config;
 
     pci_set_long(c + PIIX4_PMBASE, 1);
-    pci_set_long(c + PIIX4_DEVACTB, 0);
+    pci_set_long(c + PIIX4_DEVACTB, s->pm.smi ? 0 : DEVACTB_APMC_EN);   /* set: no SMM to set up */
     c[PIIX4_PMREGMISC] = 0;
     pci_set_long(c + PIIX4_SMBBASE, 1);
     c[PIIX4_SMBHSTCFG] = 0;

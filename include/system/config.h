@@ -85,7 +85,8 @@ struct Config {
     bool no_fd_bootchk;
 
     /* devices and back ends */
-    GPtrArray *globals, *devices, *objects, *chardevs, *fw_cfgs, *smbioses;   /* of OptionUse */
+    GPtrArray *globals, *devices, *objects, *chardevs, *fw_cfgs, *smbioses,
+              *option_roms;                 /* of OptionUse */
     GPtrArray *monitors;                    /* of ConfigMonitor */
     GPtrArray *serials, *parallels, *debugcons;                               /* of ConfigPort */
     bool nodefaults, nographic, display_given, no_net;

@@ -15,6 +15,11 @@ typedef struct SmpConfig {
     unsigned cpus, maxcpus, sockets, dies, clusters, modules, cores, threads;
 } SmpConfig;
 
+typedef struct OptionRom {                      /* -option-rom */
+    const char *file;
+    int64_t bootindex;                          /* -1: not booted from */
+} OptionRom;
+
 typedef struct MachineConfig {                  /* strings are borrowed for the process's life; NULL: not given */
     uint64_t ram_size, maxram_size;             /* bytes */
     unsigned ram_slots;
@@ -25,7 +30,11 @@ typedef struct MachineConfig {                  /* strings are borrowed for the 
     const char *bios;
     const char *boot_order, *boot_once;
     bool boot_menu, boot_strict;
-    int boot_menu_timeout, boot_reboot_timeout;
+    bool no_fd_bootchk;                         /* floppies need no boot signature */
+    int boot_menu_timeout, boot_reboot_timeout; /* ms; -1: not given, never */
+    const char *boot_splash;
+    int n_option_roms;
+    const OptionRom *option_roms;
     const char *const *chardev_serial;          /* n_serial chardev ids, NULL entry: none */
     int n_serial;
     const char *debugcon;                       /* chardev id */
@@ -64,6 +73,7 @@ typedef struct AccelChips {
      * changes. */
     void (*ioapic_deliver)(void *opaque, uint32_t dest, bool logical, uint8_t mode, uint8_t vector, bool level);
     void (*ioapic_changed)(void *ioapic);
+    bool smm;                                   /* its CPUs have system management mode */
 } AccelChips;
 
 typedef struct Machine {

@@ -7,19 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hw/i386/pc.h"
+#include "hw/i386/pc-fw_cfg.h"
 #include "system/runstate.h"
 #include "util/units.h"
 
 static PcMachine *pc;
 
-static PcMachine *board_new(const char *type, uint64_t ram)
+static Machine *machine_prepare(const char *type, uint64_t ram)
 {
     static uint8_t rom[65536];
-    g_autofree char *path = g_build_filename(g_get_tmp_dir(), "cleat-test-pc.rom", NULL);
+    char *path = g_build_filename(g_get_tmp_dir(), "cleat-test-pc.rom", NULL);      /* the machine's, for good */
     Error *err = NULL;
     Machine *m = machine_new(type, &err);
 
+    m->accel_chips.smm = true;
     ck_assert_msg(m != NULL, "%s", err ? error_text(err) : "");
     rom[65535] = 0x5a;
     ck_assert(g_file_set_contents(path, (const char *)rom, sizeof(rom), NULL));
@@ -29,10 +30,36 @@ static PcMachine *board_new(const char *type, uint64_t ram)
                  .threads = 1 },
     };
     machine_lock();
-    pc = (PcMachine *)m;
-    ck_assert_msg(((const MachineOps *)type_ops(m->obj.type))->build(m, &err), "%s", err ? error_text(err) : "");
-    ck_assert_msg(((const MachineOps *)type_ops(m->obj.type))->finish(m, &err), "%s", err ? error_text(err) : "");
+    return m;
+}
+
+static void board_build(void)
+{
+    Error *err = NULL;
+
+    ck_assert_msg(((const MachineOps *)type_ops(pc->parent.obj.type))->build(&pc->parent, &err), "%s",
+                  err ? error_text(err) : "");
+}
+
+static void board_end(void)
+{
+    Error *err = NULL;
+
+    ck_assert_msg(((const MachineOps *)type_ops(pc->parent.obj.type))->finish(&pc->parent, &err), "%s",
+                  err ? error_text(err) : "");
     system_reset_now(SHUTDOWN_NONE);
+}
+
+static void board_finish(void)
+{
+    board_build();
+    board_end();
+}
+
+static PcMachine *board_new(const char *type, uint64_t ram)
+{
+    pc = (PcMachine *)machine_prepare(type, ram);
+    board_finish();
     return pc;
 }
 
@@ -244,6 +271,65 @@ START_TEST(fw_cfg_gives_files_by_port_and_dma)
 }
 END_TEST
 
+static uint64_t smm_mem(hwaddr addr)
+{
+    uint64_t v = 0;
+
+    address_space_ld(&pc->as_smm, addr, &v, 1);
+    return v;
+}
+
+START_TEST(boot_order_is_in_cmos_and_once_holds_once)
+{
+    pc = (PcMachine *)machine_prepare("pc", 128 * MiB);
+    pc->parent.config.boot_once = "n";
+    pc->parent.config.boot_order = "dca";
+    pc->parent.config.no_fd_bootchk = true;
+    board_finish();
+    out(0x70, 0x3d, 1);
+    ck_assert_uint_eq(in(0x71, 1), 0x04);
+    system_reset_now(SHUTDOWN_GUEST_RESET);
+    out(0x70, 0x3d, 1);
+    ck_assert_uint_eq(in(0x71, 1), 0x23);
+    out(0x70, 0x38, 1);
+    ck_assert_uint_eq(in(0x71, 1), 0x11);
+}
+END_TEST
+
+static void check_file(const char *name, const char *data, uint32_t len)
+{
+    const FwCfgItem *item = fw_cfg_find_file(pc->fw_cfg, name);
+
+    ck_assert_msg(item != NULL, "%s", name);
+    ck_assert_uint_eq(item->len, len);
+    ck_assert(!len || !memcmp(item->data, data, len));
+}
+
+START_TEST(fw_cfg_tells_firmware_how_to_boot)
+{
+    static const char rom[512];
+    Error *err = NULL;
+
+    pc = (PcMachine *)machine_prepare("q35", 128 * MiB);
+    pc->parent.config.boot_strict = true;
+    pc->parent.config.boot_menu_timeout = 1000;
+    pc->parent.config.boot_reboot_timeout = -1;
+    board_build();
+    ck_assert(pc_option_rom_add(pc, "b.rom", rom, sizeof(rom), 7, NULL));
+    ck_assert(pc_option_rom_add(pc, "a.rom", rom, sizeof(rom), 2, NULL));
+    ck_assert(pc_option_rom_add(pc, "c.rom", rom, sizeof(rom), -1, NULL));
+    ck_assert(!pc_boot_entry_add(pc, "/pci@i0cf8/x", 7, &err));
+    ck_assert_str_eq(error_text(err), "The bootindex 7 has already been used");
+    error_free(err);
+    board_end();
+    check_file("bootorder", "/rom@genroms/a.rom\n/rom@genroms/b.rom\nHALT", 43);
+    check_file("genroms/c.rom", rom, sizeof(rom));
+    check_file("etc/boot-menu-wait", "\xe8\3", 2);
+    check_file("etc/boot-fail-wait", "\xff\xff\xff\xff", 4);
+    check_file("etc/system-states", "\x80\0\0\1\x82\x80", 6);
+}
+END_TEST
+
 START_TEST(smm_memory_opens_until_it_is_locked)
 {
     board_new("q35", 128 * MiB);
@@ -254,6 +340,124 @@ START_TEST(smm_memory_opens_until_it_is_locked)
     ck_assert_uint_ne(mem(0xa0000, 1), 0x77);
     config_write(0, 0, 0x9d, 0x4a, 1);
     ck_assert_uint_ne(mem(0xa0000, 1), 0x77);
+    ck_assert_uint_eq(smm_mem(0xa0000), 0x77);              /* as long as it is enabled */
+    config_write(0, 0, 0x9e, 0x81, 1);                      /* locked too */
+    ck_assert_uint_eq(config_read(0, 0, 0x9c) >> 16 & 0xff, 0x38);
+    system_reset_now(SHUTDOWN_GUEST_RESET);
+    ck_assert_uint_ne(smm_mem(0xa0000), 0x77);
+    config_write(0, 0, 0x9d, 0x4a, 1);
+    ck_assert_uint_eq(mem(0xa0000, 1), 0x77);
+}
+END_TEST
+
+START_TEST(i440fx_smm_memory_is_seen_in_smm_only)
+{
+    board_new("pc", 128 * MiB);
+    config_write(0, 0, 0x72, 0x4a, 1);
+    address_space_st(&pc->parent.as_memory, 0xbffff, 0x66, 1);
+    config_write(0, 0, 0x72, 0x0a, 1);
+    ck_assert_uint_ne(mem(0xbffff, 1), 0x66);
+    ck_assert_uint_eq(smm_mem(0xbffff), 0x66);
+    address_space_st(&pc->parent.as_memory, 0x30000, 0x55, 1);
+    ck_assert_uint_eq(smm_mem(0x30000), 0x55);
+    config_write(0, 0, 0x72, 0x02, 1);
+    ck_assert_uint_ne(smm_mem(0xbffff), 0x66);
+}
+END_TEST
+
+START_TEST(tseg_hides_the_top_of_low_memory)
+{
+    static const struct { uint8_t esmramc; uint64_t size; } sizes[] = {
+        { 1, MiB }, { 3, 2 * MiB }, { 5, 8 * MiB }, { 7, 16 * MiB },
+    };
+    hwaddr top = 128 * MiB;
+
+    board_new("q35", top);
+    config_write(0, 0, 0x50, 0xffff, 2);
+    ck_assert_uint_eq(config_read(0, 0, 0x50) & 0xffff, 16);
+    config_write(0, 0, 0x9d, 0x0a, 1);
+    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        hwaddr at = top - sizes[i].size;
+
+        config_write(0, 0, 0x9e, 0, 1);
+        address_space_st(&pc->parent.as_memory, at, 0x70 + i, 1);
+        address_space_st(&pc->parent.as_memory, at - 1, 0x71 + i, 1);
+        config_write(0, 0, 0x9e, sizes[i].esmramc, 1);
+        ck_assert_uint_eq(mem(at, 1), 0xff);
+        ck_assert_uint_eq(mem(top - 1, 1), 0xff);
+        ck_assert_uint_eq(mem(at - 1, 1), 0x71 + i);
+        ck_assert_uint_eq(smm_mem(at), 0x70 + i);
+    }
+    config_write(0, 0, 0x9d, 0x02, 1);                      /* SMRAM off: TSEG too */
+    ck_assert_uint_eq(mem(top - 16 * MiB, 1), 0x73);
+}
+END_TEST
+
+START_TEST(high_smm_memory_stands_for_the_low_one)
+{
+    board_new("q35", 128 * MiB);
+    config_write(0, 0, 0x9e, 0x80, 1);
+    config_write(0, 0, 0x9d, 0x4a, 1);
+    address_space_st(&pc->parent.as_memory, 0xfeda0010, 0x44, 1);
+    ck_assert_uint_eq(mem(0xfeda0010, 1), 0x44);
+    ck_assert_uint_ne(mem(0xa0010, 1), 0x44);
+    ck_assert_uint_ne(smm_mem(0xa0010), 0x44);
+    ck_assert_uint_eq(smm_mem(0xfeda0010), 0x44);
+    config_write(0, 0, 0x9d, 0x0a, 1);
+    ck_assert_uint_ne(mem(0xfeda0010, 1), 0x44);
+    config_write(0, 0, 0x9e, 0x00, 1);
+    ck_assert_uint_eq(smm_mem(0xa0010), 0x44);
+}
+END_TEST
+
+/* Firmware takes the set enable bit for "SMM is set up already". */
+START_TEST(without_smm_its_enable_bit_is_set_from_the_start)
+{
+    pc = (PcMachine *)machine_prepare("pc", 128 * MiB);
+    pc->parent.smm = ON_OFF_AUTO_OFF;
+    board_finish();
+    ck_assert(config_read(1, 3, 0x58) & 1 << 25);
+}
+END_TEST
+
+START_TEST(without_smm_the_ich9_says_so_too)
+{
+    pc = (PcMachine *)machine_prepare("q35", 128 * MiB);
+    pc->parent.smm = ON_OFF_AUTO_OFF;
+    board_finish();
+    config_write(31, 0, 0x40, 0x601, 4);
+    config_write(31, 0, 0x44, 0x80, 1);
+    ck_assert_uint_eq(in(0x630, 4), 0x20);
+}
+END_TEST
+
+START_TEST(smi_enable_locks_until_reset)
+{
+    board_new("q35", 128 * MiB);
+    config_write(31, 0, 0x40, 0x601, 4);
+    config_write(31, 0, 0x44, 0x80, 1);
+    ck_assert_uint_eq(in(0x630, 4), 0);
+    out(0x630, 0x21, 4);
+    config_write(31, 0, 0xa0, 0x10, 1);
+    out(0x630, 0, 4);
+    ck_assert_uint_eq(in(0x630, 4), 1);
+    config_write(31, 0, 0xa0, 0, 1);
+    ck_assert_uint_eq(config_read(31, 0, 0xa0) & 0x10, 0x10);
+    system_reset_now(SHUTDOWN_GUEST_RESET);
+    ck_assert_uint_eq(config_read(31, 0, 0xa0) & 0x10, 0);
+}
+END_TEST
+
+START_TEST(smm_cannot_be_had_from_an_accelerator_without)
+{
+    Error *err = NULL;
+
+    pc = (PcMachine *)machine_prepare("q35", 128 * MiB);
+    pc->parent.accel_chips.smm = false;
+    pc->parent.smm = ON_OFF_AUTO_ON;
+    ck_assert(!((const MachineOps *)type_ops(pc->parent.obj.type))->build(&pc->parent, &err));
+    ck_assert(strstr(error_text(err), "'smm' cannot be on"));
+    error_free(err);
 }
 END_TEST
 
@@ -273,6 +477,15 @@ int main(void)
     tcase_add_test(t, ich9_pirqs_are_io_apic_inputs);
     tcase_add_test(t, fw_cfg_gives_files_by_port_and_dma);
     tcase_add_test(t, smm_memory_opens_until_it_is_locked);
+    tcase_add_test(t, i440fx_smm_memory_is_seen_in_smm_only);
+    tcase_add_test(t, tseg_hides_the_top_of_low_memory);
+    tcase_add_test(t, high_smm_memory_stands_for_the_low_one);
+    tcase_add_test(t, without_smm_its_enable_bit_is_set_from_the_start);
+    tcase_add_test(t, without_smm_the_ich9_says_so_too);
+    tcase_add_test(t, smi_enable_locks_until_reset);
+    tcase_add_test(t, smm_cannot_be_had_from_an_accelerator_without);
+    tcase_add_test(t, boot_order_is_in_cmos_and_once_holds_once);
+    tcase_add_test(t, fw_cfg_tells_firmware_how_to_boot);
     suite_add_tcase(s, t);
     r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -51,6 +51,7 @@ typedef struct AcpiPm {
     Irq sci;
     Irq smi;                        /* pulsed by a write to b2h if enabled; NULL: no SMM */
     bool apm_smi_enabled;           /* PIIX4: the bridge's DEVACTB says so */
+    bool smi_locked;                /* ICH9: GEN_PMCON_1 says that the global enable bit stays as it is */
     /* registers */
     uint16_t pm1_sts, pm1_en, pm1_cnt;
     int64_t tmr_seen;               /* timer tick up to which TMR_STS has been judged */

@@ -5,6 +5,7 @@
  *
  * a0000h..fffffh shows the PCI side (VGA, BIOS); each of thirteen areas from c0000h on can show RAM instead,
  * read-only or writable. An area that is "write RAM, read ROM" shows the PCI side: writes to it are lost.
+ * SMRAM: RAM at a0000h..bffffh, which CPUs in system management mode see, and others while it is open.
  * Embedded in a host bridge. Machine lock. Test: tests/unit/test-pc.c.
  */
 #ifndef CLEAT_HW_I386_PAM_H
@@ -21,12 +22,19 @@ typedef struct Pam {
     MemoryRegion empty;             /* a0000h..fffffh: hides RAM where the PCI side has nothing */
     MemoryRegion pci;               /* the PCI side of the same, above it */
     MemoryRegion ram[PAM_AREAS];    /* shown above it while readable */
-    MemoryRegion smram;             /* a0000h..bffffh of RAM while open */
+    MemoryRegion smram_open;        /* a0000h..bffffh of RAM, shown to all while open */
+    MemoryRegion smram;             /* the same in system management mode's memory, while enabled */
 } Pam;
 
-void pam_init(Pam *pam, Object *owner, MemoryRegion *system, MemoryRegion *ram, MemoryRegion *pci);
+/* smm: what system management mode sees over system memory. */
+void pam_init(Pam *pam, Object *owner, MemoryRegion *system, MemoryRegion *ram, MemoryRegion *pci, MemoryRegion *smm);
 void pam_fini(Pam *pam);
 /* Shows what the seven PAM registers and the SMRAM control register say. */
 void pam_update(Pam *pam, const uint8_t regs[PAM_REGS], uint8_t smram);
+/*
+ * The control register after a write: once locked, only SMRAM_CLOSED can change until reset, and the window is shut.
+ * True: it is locked.
+ */
+bool smram_control_written(uint8_t *smram, uint8_t *wmask);
 
 #endif

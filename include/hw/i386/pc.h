@@ -79,6 +79,11 @@ struct PcMachine {
     bool has_bios;
     IrqLine gsi[GSI_SOURCES][PC_GSIS];
     IrqLine pic_intr, ferr_clear;
+    bool smm;                           /* CPUs have system management mode and may use it */
+    IrqLine smi;                        /* the south bridge's SMI# */
+    /* System management mode's memory: smram (what the host bridge shows) over system memory. */
+    MemoryRegion smm_root, smm_system, smram;
+    AddressSpace as_smm;
     I8259Pair pic;
     IoApic *ioapic;
     Pit *pit;
@@ -95,6 +100,8 @@ struct PcMachine {
     DirectBoot *boot;                   /* NULL: firmware runs */
     struct AcpiBuild *acpi;             /* NULL: acpi=off */
     struct SmbiosBuild *smbios;
+    GArray *boot_entries;               /* what firmware boots from (pc-fw_cfg.c) */
+    bool started;                       /* there was a reset: -boot once= is over with the next */
     hwaddr tables_addr;                 /* where the direct boot puts ACPI tables: top of low RAM */
     /* registers */
     uint32_t gsi_level[GSI_SOURCES];    /* bit n: the source holds GSI n up */
