@@ -42,20 +42,32 @@ def status_kb(pid):
     return {k: int(v) for k, v in re.findall(r'^(VmRSS|VmLck|VmHWM):\s+(\d+) kB', text, re.M)}
 
 
-def memory_after(cmd, seconds):
-    """VmRSS and VmLck (kB) of a run after some seconds; None when it ended before."""
-    with subprocess.Popen(cmd, **LOADER_QUIET) as vm:
+def memory_settled(vm, seconds):
+    """VmRSS and VmLck (kB), read every half second from `seconds` on until nothing grows any more (a minute at most);
+    None when the run ended before."""
+    before = None
+    for wait in [seconds] + [0.5] * 120:
         try:
-            vm.wait(seconds)
+            vm.wait(wait)
             return None
         except subprocess.TimeoutExpired:
-            got = status_kb(vm.pid)
-            vm.send_signal(signal.SIGTERM)
-            try:
-                vm.wait(10)
-            except subprocess.TimeoutExpired:
-                vm.kill()
-            return got
+            now = status_kb(vm.pid)
+        if now == before:
+            break
+        before = now
+    return now
+
+
+def memory_after(cmd, seconds):
+    """The same for a command, which is started and ended here."""
+    with subprocess.Popen(cmd, **LOADER_QUIET) as vm:
+        got = memory_settled(vm, seconds)
+        vm.send_signal(signal.SIGTERM)
+        try:
+            vm.wait(10)
+        except subprocess.TimeoutExpired:
+            vm.kill()
+        return got
 
 
 def unlimited_lock():
