@@ -28,8 +28,7 @@ static const MachineOps *machine_ops(const Type *type)
     return type_ops(type);
 }
 
-/* "pc-q35-10.0-machine" is what the user calls pc-q35-10.0. */
-static char *machine_user_name(const Type *type)
+char *machine_user_name(const Type *type)
 {
     return g_str_has_suffix(type->name, "-machine")
                ? g_strndup(type->name, strlen(type->name) - strlen("-machine")) : g_strdup(type->name);

@@ -293,7 +293,7 @@ static char *machine_default_name(void)
 {
     const Type *type = machine_type_default();
 
-    return type ? g_strndup(type->name, strlen(type->name) - strlen("-machine")) : NULL;
+    return type ? machine_user_name(type) : NULL;
 }
 
 static bool machine_create(Vl *vl, Error **errp)
@@ -472,7 +472,9 @@ static bool phase_machine(Vl *vl, Error **errp)
         return false;
     }
     ops = type_ops(vl->machine->obj.type);
-    if (!machine_config_fill(&vl->machine->config, c, vl->machine->obj.type->name, ops, errp)
+    g_autofree char *name = machine_user_name(vl->machine->obj.type);
+
+    if (!machine_config_fill(&vl->machine->config, c, name, ops, errp)
         || !machine_ports(vl, errp)) {
         return false;
     }

@@ -113,13 +113,6 @@ static void put_uuid(Structure *t, const uint8_t u[16])
     }
 }
 
-static char *machine_name(const PcMachine *pc)
-{
-    const char *name = pc->parent.obj.type->name;
-
-    return g_strndup(name, strlen(name) - strlen("-machine"));
-}
-
 static void build_system(SmbiosBuild *s, const PcMachine *pc, const char *version)
 {
     const char *text = smbios_given(s, 1, "uuid", NULL);
@@ -336,7 +329,7 @@ static void build_tables(SmbiosBuild *s, const PcMachine *pc)
 {
     uint64_t ram = pc->parent.config.ram_size;
     unsigned dimms = (ram + DIMM_MAX - 1) / DIMM_MAX;
-    g_autofree char *version = machine_name(pc);
+    g_autofree char *version = machine_user_name(pc->parent.obj.type);
 
     build_firmware(s, pc);
     build_system(s, pc, version);

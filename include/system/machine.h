@@ -109,6 +109,8 @@ void machine_print_help(void);
 /* By name or alias; NULL: none. The default machine's type; NULL when no room offers one. */
 const Type *machine_type_find(const char *name);
 const Type *machine_type_default(void);
+/* What the user calls it: the type "pc-q35-10.0-machine" is pc-q35-10.0. g_free(). */
+char *machine_user_name(const Type *type);
 /* mem-merge and dump-guest-core take effect on RAM made from now on: after -machine's properties, before -object. */
 void machine_apply_memory_policy(const Machine *m);
 /* Allocates or adopts (memory-backend) main memory as m->ram, of config.ram_size bytes. */

@@ -127,7 +127,7 @@ disk.img                               disk.img: .* is not available
 -machine pc,foo=on                     @: Property .*foo' not found
 -machine pc,usb=maybe                  @: Parameter 'usb' expects .*'maybe'
 -machine memory-backend=nope           -machine memory-backend=nope
--M q35 -smp 256                        -smp 256: .*256.* at most 255
+-M q35 -smp 256                        -smp 256: .*256.*'pc-q35-10.0' takes at most 255
 -smp 2,sockets=3                       @: .*sockets \(3\).*maxcpus \(2\)
 -smp 4,maxcpus=2                       @: .*maxcpus \(2\) < cpus \(4\)
 -smp 0                                 @: .*'cpus' must be greater
