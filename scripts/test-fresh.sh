@@ -15,6 +15,7 @@ cleanup() {
 trap cleanup EXIT
 debootstrap --variant=minbase bookworm "$root" "$mirror" >"$root.log" 2>&1 || { tail "$root.log"; exit 1; }
 rm -f "$root.log"
+rm -f "$root/etc/apt/sources.list"
 for f in /etc/apt/sources.list /etc/resolv.conf /etc/hosts; do [ -e "$f" ] && cp -L "$f" "$root$f"; done
 for d in sources.list.d apt.conf.d trusted.gpg.d keyrings; do
     [ -d "/etc/apt/$d" ] && cp -rL "/etc/apt/$d" "$root/etc/apt/"
