@@ -81,6 +81,9 @@ static void let_run(int ms)
     machine_lock();
 }
 
+/* Lets the vCPUs run until the condition holds: however loaded the host is, the case's time limit is the only one. */
+#define LET_RUN_UNTIL(cond) do { let_run(2); } while (!(cond))
+
 START_TEST(nothing_runs_before_start_nor_after_stop)
 {
     int before;
@@ -89,8 +92,7 @@ START_TEST(nothing_runs_before_start_nor_after_stop)
     let_run(5);
     ck_assert_int_eq(turns[0] + turns[1] + turns[2], 0);
     vm_start();
-    let_run(20);
-    ck_assert(turns[0] && turns[1] && turns[2]);
+    LET_RUN_UNTIL(turns[0] && turns[1] && turns[2]);
     for (int i = 0; i < 50; i++) {
         vm_stop(RUN_STATE_PAUSED);
         before = turns[0] + turns[1] + turns[2];
@@ -112,18 +114,17 @@ START_TEST(halted_cpus_sleep_until_an_event)
     start_cpus(1);
     halting = true;
     vm_start();
-    let_run(10);
+    LET_RUN_UNTIL(turns[0] && vcpu_get(0)->sleeping);
     before = turns[0];
     let_run(10);
     ck_assert_int_eq(turns[0], before);
     kick_self = true;
     vcpu_kick(vcpu_get(0));
-    let_run(10);
+    LET_RUN_UNTIL(!kick_self && vcpu_get(0)->sleeping);
     ck_assert_int_eq(turns[0], before);
     wake_flag = 1;
     vcpu_kick(vcpu_get(0));
-    let_run(10);
-    ck_assert_int_gt(turns[0], before);
+    LET_RUN_UNTIL(turns[0] > before);
     wake_flag = 0;
     vcpus_join_all();
     machine_unlock();
@@ -162,11 +163,8 @@ START_TEST(exclusive_means_alone)
     start_cpus(4);
     exclusives = true;
     vm_start();
-    for (int i = 0; i < 50 && exclusive_runs < 500; i++) {
-        let_run(20);
-    }
+    LET_RUN_UNTIL(exclusive_runs > 100);
     vm_stop(RUN_STATE_PAUSED);
-    ck_assert_int_gt(exclusive_runs, 100);
     ck_assert_int_eq(alone_violations, 0);
     vcpus_join_all();
     machine_unlock();
