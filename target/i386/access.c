@@ -202,6 +202,13 @@ void x86_sys_st(X86CPU *cpu, uint64_t linear, uint64_t v, unsigned len)
     x86_st_class(cpu, TLB_KERNEL, linear, v, len);
 }
 
+void x86_sys_probe_write(X86CPU *cpu, uint64_t linear, unsigned len)
+{
+    X86Xlat x[2];
+
+    xlat_range(cpu, TLB_KERNEL, TLB_WRITE, linear, len, x);
+}
+
 void x86_ld_bytes(X86CPU *cpu, uint64_t linear, void *buf, unsigned len)
 {
     const void *hit = len && len <= 4096 ? x86_tlb_hit(cpu->st->tlb_rd, linear, len) : NULL;
@@ -291,7 +298,11 @@ uint64_t x86_linear_slow(X86CPU *cpu, int seg, uint64_t offset, unsigned size, b
         lin = (uint32_t)(s->base + (uint32_t)offset);
     }
     if ((st->mode & MODE_AC) && size > 1 && size <= 8 && (lin & (size - 1))) {
+        x86_probe(cpu, lin, size, write);               /* page faults come first */
         x86_raise_err(cpu, EXCP_AC, 0);
+    }
+    if (st->mode & MODE_WATCH) {
+        x86_watch_data(cpu, lin, size, write);
     }
     return lin;
 }
@@ -338,6 +349,9 @@ uint32_t x86_io_in(X86CPU *cpu, uint16_t port, unsigned size)
 {
     uint64_t v;
 
+    if (cpu->st->mode & MODE_IOBP) {
+        x86_watch_port(cpu, port, size);
+    }
     if (address_space_ld(cpu->vcpu.io, port, &v, size) != MEM_OK) {
         v = ~0ull;
     }
@@ -346,5 +360,8 @@ uint32_t x86_io_in(X86CPU *cpu, uint16_t port, unsigned size)
 
 void x86_io_out(X86CPU *cpu, uint16_t port, unsigned size, uint32_t v)
 {
+    if (cpu->st->mode & MODE_IOBP) {
+        x86_watch_port(cpu, port, size);
+    }
     address_space_st(cpu->vcpu.io, port, v, size);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Exceptions and interrupts: raising, double and triple faults, and delivery through the IVT or IDT
- * (SDM vol. 3 ch. 6; 64-bit: 6.14). Task gates raise a clean fault (task switches are not there yet).
+ * (SDM vol. 3 ch. 6; 64-bit: 6.14). Task gates: task.c.
  *
  * x86_raise*() note the event in st->ev and jump to the run loop, which calls x86_deliver_exception(); a fault
  * during delivery comes back the same way and is combined by the double-fault table.
@@ -81,6 +81,8 @@ void x86_raise_pf(X86CPU *cpu, uint64_t linear, uint32_t error)
 }
 
 /* ---- delivery ---- */
+enum { DR7_GD = 1 << 13 };
+
 typedef struct Delivery {
     int vector;
     bool soft;                      /* INT n, INT3, INTO: gate DPL is checked */
@@ -181,6 +183,7 @@ static X86Desc gate_code(X86CPU *cpu, const Gate *g, unsigned *cpl)
     if ((st->rflags & FL_VM) && *cpl != 0) {
         x86_raise_err(cpu, EXCP_GP, err);
     }
+    x86_desc_set_accessed(cpu, addr, &d);
     return d;
 }
 
@@ -239,7 +242,7 @@ static void deliver_inner(X86CPU *cpu, const Delivery *d, const Gate *g, X86Desc
 
     x86_tss_stack(cpu, cpl, &ss, &esp);
     ssd = x86_stack_desc(cpu, ss, cpl, EXCP_TS);
-    x86_stack_from_desc(&s, ssd, esp, cpl);
+    x86_stack_from_desc(&s, ssd, ss, esp, cpl);
     if (vm) {
         static const int order[] = { SEG_GS, SEG_FS, SEG_DS, SEG_ES };
 
@@ -278,7 +281,11 @@ static void deliver_protected(X86CPU *cpu, const Delivery *d)
     X86Stack s;
 
     if (g.type == 5) {
-        x86_task_switch_missing(cpu, g.sel);
+        X86TaskSwitch task = { .tss = g.sel, .reason = X86_TASK_EVENT, .rip = d->rip, .flags = d->flags,
+                               .has_error = d->has_error, .error = d->error };
+
+        x86_task_switch(cpu, &task);
+        return;
     }
     code = gate_code(cpu, &g, &cpl);
     if (g.offset > x86_desc_limit(code)) {
@@ -289,6 +296,7 @@ static void deliver_protected(X86CPU *cpu, const Delivery *d)
         return;
     }
     x86_stack_current(cpu, &s);
+    s.cls = cpl == 3 ? TLB_USER : TLB_KERNEL;           /* implicit: SMAP holds whatever AC says */
     x86_stack_push(cpu, &s, d->flags, size);
     x86_stack_push(cpu, &s, st->seg[SEG_CS].selector, size);
     x86_stack_push(cpu, &s, d->rip, size);
@@ -326,6 +334,15 @@ static void deliver(X86CPU *cpu, const Delivery *d, const char *what)
         deliver_protected(cpu, d);
     }
     st->ev.interrupt_shadow = 0;
+    if (d->vector == EXCP_DB && !d->soft) {
+        st->dr[7] &= ~(uint64_t)DR7_GD;                 /* the handler may use the debug registers */
+    }
+}
+
+/* Faults push RF, so that an instruction breakpoint is not met twice; traps and aborts do not (SDM 18.3.1.1). */
+static bool is_fault(int v)
+{
+    return v != EXCP_DB && v != EXCP_DF && v != EXCP_MC;
 }
 
 void x86_deliver_exception(X86CPU *cpu)
@@ -338,10 +355,13 @@ void x86_deliver_exception(X86CPU *cpu)
 
     st->ev.exception_pending = false;
     st->ev.exception_injected = true;
-    if (d.vector != EXCP_DB && d.vector != EXCP_BP && d.vector != EXCP_OF) {
+    if (is_fault(d.vector)) {
         d.flags |= FL_RF;
     }
+    st->dr6_pending = 0;
+    cpu->delivering_ext = true;                         /* an earlier exception is external to the next one's cause */
     deliver(cpu, &d, "exception");
+    cpu->delivering_ext = false;
     st->ev.exception_injected = false;
 }
 
@@ -381,11 +401,12 @@ static bool vme_redirects(X86CPU *cpu, int vector)
 static void deliver_vm_redirected(X86CPU *cpu, int vector, uint64_t rip_next)
 {
     X86State *st = cpu->st;
-    uint64_t flags = st->rflags;
+    uint64_t flags = st->rflags & ~(uint64_t)FL_RF;
+    bool real_if = (flags & FL_IOPL) == FL_IOPL;
     uint32_t entry = x86_sys_ld(cpu, vector * 4, 4);
     X86Stack s;
 
-    if ((flags & FL_IOPL) != FL_IOPL) {
+    if (!real_if) {
         flags = (flags & ~(uint64_t)FL_IF) | FL_IOPL | (flags & FL_VIF ? FL_IF : 0);
     }
     x86_stack_current(cpu, &s);
@@ -395,7 +416,7 @@ static void deliver_vm_redirected(X86CPU *cpu, int vector, uint64_t rip_next)
     x86_stack_commit(cpu, &s);
     x86_seg_set_vm(cpu, SEG_CS, entry >> 16);
     st->rip = entry & 0xffff;
-    st->rflags &= ~(uint64_t)(FL_TF | FL_NT | FL_RF | ((flags & FL_IOPL) == FL_IOPL ? FL_IF : FL_VIF));
+    st->rflags &= ~(uint64_t)(FL_TF | FL_RF | (real_if ? FL_IF : FL_VIF));
     x86_update_mode(cpu);
 }
 
@@ -404,6 +425,7 @@ void x86_soft_int(X86CPU *cpu, int vector, uint64_t rip_next, bool is_int3_or_in
     X86State *st = cpu->st;
     Delivery d = { .vector = vector, .soft = !icebp, .rip = rip_next, .flags = st->rflags };
 
+    cpu->step_trap = false;                             /* TF goes on entry, and its trap with it */
     if ((st->rflags & FL_VM) && !is_int3_or_into && !icebp) {
         if (vme_redirects(cpu, vector)) {
             deliver_vm_redirected(cpu, vector, rip_next);

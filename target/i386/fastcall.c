@@ -18,6 +18,13 @@ static void set_flat(X86CPU *cpu, uint16_t cs, uint32_t cs_kind, uint16_t ss, un
     x86_seg_set_flat(cpu, SEG_SS, ss, FLAT_DATA | cpl << DESC_DPL_SHIFT);
 }
 
+/* The trap of TF counts as the flags stand after SYSCALL and SYSRET: a masked TF takes none, a restored one does. */
+static void step_after(X86CPU *cpu)
+{
+    x86_update_mode(cpu);
+    cpu->step_trap = cpu->st->mode & MODE_TF;
+}
+
 void x86_syscall(X86CPU *cpu, uint64_t rip_next)
 {
     X86State *st = cpu->st;
@@ -32,7 +39,7 @@ void x86_syscall(X86CPU *cpu, uint64_t rip_next)
         set_flat(cpu, cs, DESC_B, cs + 8, 0);
         st->rflags &= ~(uint64_t)(FL_VM | FL_IF | FL_RF);
         st->rip = (uint32_t)st->star;
-        x86_update_mode(cpu);
+        step_after(cpu);
         return;
     }
     st->regs[R_RCX] = rip_next;
@@ -40,7 +47,7 @@ void x86_syscall(X86CPU *cpu, uint64_t rip_next)
     st->rip = st->mode & MODE_CS64 ? st->lstar : st->cstar;
     set_flat(cpu, cs, DESC_L, cs + 8, 0);
     st->rflags = (st->rflags & ~(st->fmask & 0xffffffff) & ~(uint64_t)FL_RF) | FL_1;
-    x86_update_mode(cpu);
+    step_after(cpu);
 }
 
 void x86_sysret(X86CPU *cpu, unsigned opsize)
@@ -63,7 +70,7 @@ void x86_sysret(X86CPU *cpu, unsigned opsize)
         st->rflags |= FL_IF;
         st->rip = (uint32_t)st->regs[R_RCX];
         set_flat(cpu, base, DESC_B, base + 8, 3);
-        x86_update_mode(cpu);
+        step_after(cpu);
         return;
     }
     if (opsize == 8) {
@@ -74,7 +81,7 @@ void x86_sysret(X86CPU *cpu, unsigned opsize)
         set_flat(cpu, base, DESC_B, base + 8, 3);
     }
     st->rflags = (st->regs[R_R11] & mask) | FL_1;
-    x86_update_mode(cpu);
+    step_after(cpu);
 }
 
 void x86_sysenter(X86CPU *cpu, uint64_t rip_next)

@@ -41,6 +41,7 @@ bool x86_ram_dirty_for_write(uint64_t ram_page);
 /* ---- segments (seg.c) ---- */
 typedef struct X86Desc {
     uint32_t lo, hi;
+    uint64_t addr;                  /* linear, of the descriptor: for its accessed bit */
 } X86Desc;
 static inline uint32_t x86_desc_base(X86Desc d)
 {
@@ -78,8 +79,6 @@ void x86_tss_stack(X86CPU *cpu, unsigned dpl, uint16_t *ss, uint32_t *esp);
 uint64_t x86_tss64_stack(X86CPU *cpu, unsigned dpl, unsigned ist);
 /* Judges a stack selector for privilege level dpl; raises vector (#TS, #GP, #SS) with the selector. */
 X86Desc x86_stack_desc(X86CPU *cpu, uint16_t ss, unsigned dpl, int vector);
-/* A hardware task switch, which is not there yet: logs once and raises a clean fault. */
-G_NORETURN void x86_task_switch_missing(X86CPU *cpu, uint16_t sel);
 
 /* A stack under construction: pushes and pops through ss:sp without touching RSP until committed. */
 typedef struct X86Stack {
@@ -87,13 +86,35 @@ typedef struct X86Stack {
     uint64_t mask;                  /* of the stack pointer's size */
     uint64_t lo, hi;                /* offsets that the segment allows */
     unsigned cls;                   /* TLB class of the accesses */
+    uint32_t error;                 /* of #SS: a new stack's selector, 0 for the current one */
 } X86Stack;
 void x86_stack_current(X86CPU *cpu, X86Stack *s);
-void x86_stack_from_desc(X86Stack *s, X86Desc d, uint64_t sp, unsigned cpl);
+void x86_stack_from_desc(X86Stack *s, X86Desc d, uint16_t sel, uint64_t sp, unsigned cpl);
 void x86_stack_flat64(X86Stack *s, uint64_t sp, unsigned cpl);
 void x86_stack_push(X86CPU *cpu, X86Stack *s, uint64_t v, unsigned size);
 uint64_t x86_stack_pop(X86CPU *cpu, X86Stack *s, unsigned size);
 void x86_stack_commit(X86CPU *cpu, const X86Stack *s);      /* RSP within its mask */
+
+/* ---- task switches (task.c) ---- */
+typedef enum X86TaskReason { X86_TASK_JMP, X86_TASK_CALL, X86_TASK_IRET, X86_TASK_EVENT } X86TaskReason;
+typedef struct X86TaskSwitch {
+    uint16_t tss;                   /* selector */
+    X86TaskReason reason;
+    uint32_t rip, flags;            /* of the old task, as it will be resumed */
+    bool has_error;                 /* an exception's error code goes onto the new stack */
+    uint32_t error;
+} X86TaskSwitch;
+void x86_task_switch(X86CPU *cpu, const X86TaskSwitch *s);
+/* JMP or CALL to a TSS or a task gate: privilege, then the switch. */
+void x86_task_transfer(X86CPU *cpu, uint16_t sel, X86Desc d, X86TaskReason reason, uint64_t rip_next);
+/* IRET with NT set. */
+void x86_task_return(X86CPU *cpu, uint64_t rip_next);
+/* ---- debug registers (sys.c): what an access hits is noted in cpu->debug_hits ---- */
+bool x86_has_watchpoint(const X86State *st);            /* is a data breakpoint enabled? */
+void x86_watch_data(X86CPU *cpu, uint64_t lin, unsigned size, bool write);
+void x86_watch_port(X86CPU *cpu, uint16_t port, unsigned size);
+/* Raises what an implicit supervisor write of the range would raise. */
+void x86_sys_probe_write(X86CPU *cpu, uint64_t linear, unsigned len);
 
 uint64_t x86_ld_class(X86CPU *cpu, unsigned cls, uint64_t lin, unsigned size);
 void x86_st_class(X86CPU *cpu, unsigned cls, uint64_t lin, uint64_t v, unsigned size);

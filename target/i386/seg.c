@@ -3,13 +3,11 @@
  * Segment registers: descriptors, loads with their checks, hidden parts, the stack, and the mode bits derived
  * from them (SDM vol. 3 ch. 3 and 5). Far transfers are in transfer.c.
  *
- * Left out: the accessed bit of code descriptors is set in the hidden part only; task switches.
  * vCPU thread only. Test: tests/unit/test-x86cpu.c.
  */
 #include <string.h>
 
 #include "target/i386/internal.h"
-#include "util/log.h"
 
 /* ---- mode ---- */
 static bool segment_is_flat(const X86Segment *s)
@@ -48,7 +46,9 @@ static uint32_t mode_from_control(const X86State *st)
         m |= (st->xcr0 & 6) == 6 ? MODE_AVX : 0;
         m |= (st->xcr0 & 0xe6) == 0xe6 ? MODE_AVX512 : 0;
     }
-    m |= st->dr[7] & 0xff ? MODE_IOBP : 0;
+    if (st->dr[7] & 0xff) {
+        m |= MODE_IOBP | (x86_has_watchpoint(st) ? MODE_WATCH : 0);
+    }
     m |= st->self->n_debug_points || st->self->vcpu.debug_step ? MODE_DEBUG : 0;
     return m;
 }
@@ -92,7 +92,7 @@ void x86_update_mode(X86CPU *cpu)
     st->tlb_rd = st->tlb[st->tlb_class_now][TLB_READ];
     st->tlb_wr = st->tlb[st->tlb_class_now][TLB_WRITE];
     st->tlb_cd = st->tlb[code_class][TLB_CODE];
-    if (m & MODE_AC) {                          /* alignment is checked on the slow way only */
+    if (m & (MODE_AC | MODE_WATCH)) {           /* checked on the slow way only */
         st->tlb_rd = st->tlb_wr = (X86TlbEntry *)always_miss;
     }
 }
@@ -116,8 +116,7 @@ bool x86_desc_read(X86CPU *cpu, uint16_t sel, X86Desc *d, uint64_t *addr)
     }
     *addr = base + (sel & ~7u);
     v = x86_sys_ld(cpu, *addr, 8);
-    d->lo = v;
-    d->hi = v >> 32;
+    *d = (X86Desc) { .lo = v, .hi = v >> 32, .addr = *addr };
     return true;
 }
 
@@ -407,6 +406,7 @@ void x86_stack_flat64(X86Stack *s, uint64_t sp, unsigned cpl)
 static void stack_set(X86Stack *s, uint64_t sp, uint64_t base, uint32_t limit, uint32_t attr)
 {
     s->base = base;
+    s->error = 0;
     s->mask = attr & DESC_B ? 0xffffffff : 0xffff;
     s->sp = sp & s->mask;
     if (attr & DESC_E) {
@@ -418,9 +418,10 @@ static void stack_set(X86Stack *s, uint64_t sp, uint64_t base, uint32_t limit, u
     }
 }
 
-void x86_stack_from_desc(X86Stack *s, X86Desc d, uint64_t sp, unsigned cpl)
+void x86_stack_from_desc(X86Stack *s, X86Desc d, uint16_t sel, uint64_t sp, unsigned cpl)
 {
     stack_set(s, sp, x86_desc_base(d), x86_desc_limit(d), d.hi);
+    s->error = sel & 0xfffc;
     s->cls = cpl == 3 ? TLB_USER : TLB_KERNEL;
 }
 
@@ -446,7 +447,7 @@ static uint64_t stack_linear(X86CPU *cpu, const X86Stack *s, uint64_t sp, unsign
         return sp;
     }
     if (sp < s->lo || sp + size - 1 > s->hi) {
-        x86_raise_err(cpu, EXCP_SS, 0);
+        x86_raise_err(cpu, EXCP_SS, s->error);
     }
     return (uint32_t)(s->base + sp);
 }
@@ -524,10 +525,4 @@ X86Desc x86_stack_desc(X86CPU *cpu, uint16_t ss, unsigned dpl, int vector)
     }
     x86_desc_set_accessed(cpu, addr, &d);
     return d;
-}
-
-void x86_task_switch_missing(X86CPU *cpu, uint16_t sel)
-{
-    log_mask(LOG_UNIMP, "x86: hardware task switch (selector %04x) is not there yet; the guest gets #GP\n", sel);
-    x86_raise_err(cpu, EXCP_GP, sel & 0xfffc);
 }

@@ -2,7 +2,7 @@
 /*
  * Control and debug registers, TLB instructions, HLT, MWAIT, interrupt flag (SDM vol. 3 ch. 2, 17; vol. 2).
  *
- * Left out: performance counters (RDPMC reads zero where CR4.PCE or CPL 0 allow it), data breakpoints.
+ * Left out: performance counters (CPUID says that there are none, RDPMC is #GP).
  * vCPU thread only. Test: tests/unit/test-x86cpu.c.
  */
 #include <sched.h>
@@ -176,6 +176,9 @@ void x86_lmsw(X86CPU *cpu, uint16_t v)
 }
 
 /* ---- debug registers ---- */
+enum { DR7_GD = 1 << 13, DR6_BD = 1 << 13 };
+enum { BP_CODE, BP_WRITE, BP_IO, BP_ACCESS };           /* DR7's R/W fields */
+
 static int dr_number(X86CPU *cpu, int n)
 {
     X86State *st = cpu->st;
@@ -187,9 +190,9 @@ static int dr_number(X86CPU *cpu, int n)
         }
         n += 2;
     }
-    if (st->dr[7] & (1 << 13)) {                        /* GD */
-        st->dr[7] &= ~(1ull << 13);
-        st->dr[6] |= 1 << 13;
+    if (st->dr[7] & DR7_GD) {
+        st->dr[6] |= DR6_BD;
+        st->rflags |= FL_RF;                            /* of a fault, unlike other #DB */
         x86_raise(cpu, EXCP_DB);
     }
     return n;
@@ -212,11 +215,64 @@ void x86_write_dr(X86CPU *cpu, int n, uint64_t v)
         v = (v & 0xe00f) | 0xffff0ff0;
     } else if (n == 7) {
         v = (v & 0xffff2bff) | 0x400;
-    } else if (!x86_canonical(st, v)) {
-        x86_raise_err(cpu, EXCP_GP, 0);
     }
     st->dr[n] = v;
     x86_update_mode(cpu);
+}
+
+static bool breakpoint_enabled(const X86State *st, int i)
+{
+    return (st->dr[7] >> (i * 2)) & 3;
+}
+
+static unsigned breakpoint_kind(const X86State *st, int i)
+{
+    return (st->dr[7] >> (16 + i * 4)) & 3;
+}
+
+bool x86_has_watchpoint(const X86State *st)
+{
+    for (int i = 0; i < 4; i++) {
+        if (breakpoint_enabled(st, i) && (breakpoint_kind(st, i) & 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Breakpoint i covers a naturally aligned range; does [at, at + size) touch it? */
+static bool breakpoint_touches(const X86State *st, int i, uint64_t at, unsigned size)
+{
+    static const uint8_t bytes[4] = { 1, 2, 8, 4 };
+    unsigned len = bytes[(st->dr[7] >> (18 + i * 4)) & 3];
+    uint64_t first = st->dr[i] & ~(uint64_t)(len - 1);
+
+    return at - first < len || first - at < size;
+}
+
+void x86_watch_data(X86CPU *cpu, uint64_t lin, unsigned size, bool write)
+{
+    const X86State *st = cpu->st;
+
+    for (int i = 0; i < 4; i++) {
+        unsigned kind = breakpoint_kind(st, i);
+
+        if (breakpoint_enabled(st, i) && (kind == BP_ACCESS || (kind == BP_WRITE && write))
+            && breakpoint_touches(st, i, lin, size)) {
+            cpu->debug_hits |= 1 << i;
+        }
+    }
+}
+
+void x86_watch_port(X86CPU *cpu, uint16_t port, unsigned size)
+{
+    const X86State *st = cpu->st;
+
+    for (int i = 0; i < 4 && (st->cr4 & CR4_DE); i++) {
+        if (breakpoint_enabled(st, i) && breakpoint_kind(st, i) == BP_IO && breakpoint_touches(st, i, port, size)) {
+            cpu->debug_hits |= 1 << i;
+        }
+    }
 }
 
 uint64_t x86_code_breakpoint(X86CPU *cpu, uint64_t lin)
@@ -225,9 +281,7 @@ uint64_t x86_code_breakpoint(X86CPU *cpu, uint64_t lin)
     uint64_t hit = 0;
 
     for (int i = 0; i < 4; i++) {
-        bool enabled = (st->dr[7] >> (i * 2)) & 3, exec = !((st->dr[7] >> (16 + i * 4)) & 3);
-
-        if (enabled && exec && st->dr[i] == lin) {
+        if (breakpoint_enabled(st, i) && breakpoint_kind(st, i) == BP_CODE && st->dr[i] == lin) {
             hit |= 1 << i;
         }
     }

@@ -2,7 +2,7 @@
 /*
  * Far control transfers: JMP, CALL, RET, IRET, and flag loads (SDM vol. 3 5.8, vol. 2 CALL/RET/IRET/POPF).
  *
- * Call gates of 16, 32 and 64 bits; task gates and TSS targets raise a clean fault (not there yet).
+ * Call gates of 16, 32 and 64 bits; task gates and TSS targets go to task.c.
  * Everything is read and judged before the first write to the state. SYSCALL and SYSENTER: fastcall.c.
  * vCPU thread only. Test: tests/unit/test-x86cpu.c.
  */
@@ -40,6 +40,7 @@ static void check_target(X86CPU *cpu, X86Desc d, uint64_t offset)
     }
 }
 
+/* The last judgement of a code descriptor; marks it accessed. */
 static void check_code(X86CPU *cpu, X86Desc d, unsigned err)
 {
     if (x86_long_mode(cpu->st) && (d.hi & DESC_L) && (d.hi & DESC_B)) {
@@ -48,6 +49,7 @@ static void check_code(X86CPU *cpu, X86Desc d, unsigned err)
     if (!(d.hi & DESC_P)) {
         x86_raise_err(cpu, EXCP_NP, err);
     }
+    x86_desc_set_accessed(cpu, d.addr, &d);
 }
 
 /* A code descriptor reached directly: privilege rules of JMP and CALL. */
@@ -69,7 +71,14 @@ typedef struct CallGate {
     X86Desc code;
 } CallGate;
 
-/* A system descriptor as target of JMP or CALL: a call gate, or what we do not do. */
+static bool is_task(const X86State *st, X86Desc d)
+{
+    unsigned type = x86_desc_type(d);
+
+    return !x86_long_mode(st) && (type == 1 || type == 5 || type == 9);
+}
+
+/* A system descriptor as target of JMP or CALL: a call gate. */
 static CallGate call_gate(X86CPU *cpu, uint16_t sel, X86Desc d, uint64_t addr)
 {
     X86State *st = cpu->st;
@@ -78,9 +87,6 @@ static CallGate call_gate(X86CPU *cpu, uint16_t sel, X86Desc d, uint64_t addr)
     uint64_t code_addr;
     CallGate g;
 
-    if (!lm && (type == 1 || type == 5 || type == 9)) {
-        x86_task_switch_missing(cpu, sel);
-    }
     if (!(type == 12 || (type == 4 && !lm)) || x86_desc_dpl(d) < MAX(x86_cpl(st), sel & 3u)) {
         x86_raise_err(cpu, EXCP_GP, err);
     }
@@ -92,7 +98,12 @@ static CallGate call_gate(X86CPU *cpu, uint16_t sel, X86Desc d, uint64_t addr)
     g.sel = d.lo >> 16;
     g.offset = (d.lo & 0xffff) | (type == 12 ? d.hi & 0xffff0000 : 0);
     if (lm) {
-        uint64_t hi = x86_sys_ld(cpu, addr + 8, 8);
+        uint64_t hi;
+
+        if ((sel & ~7u) + 15 > ((sel & 4) ? st->ldt.limit : st->gdt.limit)) {
+            x86_raise_err(cpu, EXCP_GP, err);
+        }
+        hi = x86_sys_ld(cpu, addr + 8, 8);
 
         if (hi >> 40 & 0x1f) {
             x86_raise_err(cpu, EXCP_GP, err);
@@ -127,7 +138,7 @@ static X86Desc far_descriptor(X86CPU *cpu, uint16_t sel, uint64_t *addr)
     return d;
 }
 
-void x86_far_jmp(X86CPU *cpu, uint16_t selector, uint64_t offset, unsigned opsize)
+void x86_far_jmp(X86CPU *cpu, uint16_t selector, uint64_t offset, unsigned opsize, uint64_t rip_next)
 {
     X86State *st = cpu->st;
     unsigned cpl = x86_cpl(st);
@@ -141,8 +152,13 @@ void x86_far_jmp(X86CPU *cpu, uint16_t selector, uint64_t offset, unsigned opsiz
     }
     d = far_descriptor(cpu, selector, &addr);
     if (!(d.hi & DESC_S)) {
-        CallGate g = call_gate(cpu, selector, d, addr);
+        CallGate g;
 
+        if (is_task(st, d)) {
+            x86_task_transfer(cpu, selector, d, X86_TASK_JMP, rip_next);
+            return;
+        }
+        g = call_gate(cpu, selector, d, addr);
         if (!(g.code.hi & DESC_C) && x86_desc_dpl(g.code) != cpl) {
             x86_raise_err(cpu, EXCP_GP, g.sel & 0xfffc);
         }
@@ -173,7 +189,7 @@ static void call_inner(X86CPU *cpu, const CallGate *g, uint64_t rip_next)
     } else {
         x86_tss_stack(cpu, cpl, &ss, &esp);
         ssd = x86_stack_desc(cpu, ss, cpl, EXCP_TS);
-        x86_stack_from_desc(&s, ssd, esp, cpl);
+        x86_stack_from_desc(&s, ssd, ss, esp, cpl);
     }
     for (unsigned i = 0; i < g->params; i++) {
         params[i] = x86_stack_pop(cpu, &old, g->size);
@@ -215,8 +231,13 @@ void x86_far_call(X86CPU *cpu, uint16_t selector, uint64_t offset, unsigned opsi
     }
     d = far_descriptor(cpu, selector, &addr);
     if (!(d.hi & DESC_S)) {
-        CallGate g = call_gate(cpu, selector, d, addr);
+        CallGate g;
 
+        if (is_task(st, d)) {
+            x86_task_transfer(cpu, selector, d, X86_TASK_CALL, rip_next);
+            return;
+        }
+        g = call_gate(cpu, selector, d, addr);
         if (!(g.code.hi & DESC_C) && x86_desc_dpl(g.code) < cpl) {
             call_inner(cpu, &g, rip_next);
             return;
@@ -350,11 +371,7 @@ static void iret_real(X86CPU *cpu, unsigned opsize)
     uint16_t cs;
     X86Stack s;
 
-    if (st->rflags & FL_VM) {
-        if ((st->rflags & FL_IOPL) != FL_IOPL) {
-            x86_raise_err(cpu, EXCP_GP, 0);
-        }
-    } else {
+    if (!(st->rflags & FL_VM)) {
         mask |= FL_IOPL;
     }
     if (opsize == 4) {
@@ -370,6 +387,31 @@ static void iret_real(X86CPU *cpu, unsigned opsize)
     x86_update_mode(cpu);
 }
 
+/* Virtual-8086 mode below IOPL 3: with VME, 16 bits, and the virtual interrupt flag (SDM 21.3, vol. 2 IRET). */
+static void iret_vme(X86CPU *cpu, unsigned opsize)
+{
+    X86State *st = cpu->st;
+    uint64_t rip, flags;
+    uint16_t cs;
+    X86Stack s;
+
+    if (!(st->cr4 & CR4_VME) || opsize != 2) {
+        x86_raise_err(cpu, EXCP_GP, 0);
+    }
+    x86_stack_current(cpu, &s);
+    rip = x86_stack_pop(cpu, &s, 2);
+    cs = x86_stack_pop(cpu, &s, 2);
+    flags = x86_stack_pop(cpu, &s, 2);
+    if ((flags & FL_TF) || ((flags & FL_IF) && (st->rflags & FL_VIP))) {
+        x86_raise_err(cpu, EXCP_GP, 0);
+    }
+    jump_real(cpu, cs, rip);
+    x86_stack_commit(cpu, &s);
+    set_flags(cpu, flags, FL_ARITH | FL_TF | FL_DF | FL_NT);
+    st->rflags = (st->rflags & ~(uint64_t)(FL_VIF | FL_RF)) | (flags & FL_IF ? FL_VIF : 0);
+    x86_update_mode(cpu);
+}
+
 static void iret_to_vm(X86CPU *cpu, X86Stack *s, uint64_t rip, uint16_t cs, uint64_t flags)
 {
     static const int order[] = { SEG_ES, SEG_DS, SEG_FS, SEG_GS };
@@ -380,6 +422,9 @@ static void iret_to_vm(X86CPU *cpu, X86Stack *s, uint64_t rip, uint16_t cs, uint
     for (int i = 0; i < 4; i++) {
         sel[i] = x86_stack_pop(cpu, s, 4);
     }
+    if (rip > 0xffff) {
+        x86_raise_err(cpu, EXCP_GP, 0);
+    }
     set_flags(cpu, flags, iret_mask(st, 4) | FL_VM | FL_IOPL | FL_IF);
     x86_seg_set_vm(cpu, SEG_CS, cs);
     x86_seg_set_vm(cpu, SEG_SS, ss);
@@ -387,11 +432,11 @@ static void iret_to_vm(X86CPU *cpu, X86Stack *s, uint64_t rip, uint16_t cs, uint
         x86_seg_set_vm(cpu, order[i], sel[i]);
     }
     st->regs[R_RSP] = (uint32_t)rsp;
-    st->rip = rip & 0xffff;
+    st->rip = rip;
     x86_update_mode(cpu);
 }
 
-static void iret_protected(X86CPU *cpu, unsigned opsize)
+static void iret_protected(X86CPU *cpu, unsigned opsize, uint64_t rip_next)
 {
     X86State *st = cpu->st;
     unsigned cpl = x86_cpl(st);
@@ -405,7 +450,8 @@ static void iret_protected(X86CPU *cpu, unsigned opsize)
         if (x86_long_mode(st)) {
             x86_raise_err(cpu, EXCP_GP, 0);
         }
-        x86_task_switch_missing(cpu, 0);
+        x86_task_return(cpu, rip_next);
+        return;
     }
     x86_stack_current(cpu, &s);
     rip = x86_stack_pop(cpu, &s, opsize);
@@ -437,14 +483,22 @@ static void iret_protected(X86CPU *cpu, unsigned opsize)
     x86_update_mode(cpu);
 }
 
-void x86_iret(X86CPU *cpu, unsigned opsize)
+/* NMIs are open again even when IRET faults, but not when a monitor has to emulate it (SDM 6.7.1, 25.3). */
+void x86_iret(X86CPU *cpu, unsigned opsize, uint64_t rip_next)
 {
-    if (x86_real_or_vm(cpu->st)) {
+    X86State *st = cpu->st;
+
+    if ((st->rflags & FL_VM) && (st->rflags & FL_IOPL) != FL_IOPL) {
+        iret_vme(cpu, opsize);
+        st->ev.nmi_masked = false;
+        return;
+    }
+    st->ev.nmi_masked = false;
+    if (x86_real_or_vm(st)) {
         iret_real(cpu, opsize);
     } else {
-        iret_protected(cpu, opsize);
+        iret_protected(cpu, opsize, rip_next);
     }
-    cpu->st->ev.nmi_masked = false;
 }
 
 /* ---- POPF ---- */

@@ -37,7 +37,7 @@ static const VMField state_fields[] = {
     S(mcg_ctl, VM_U64), A(mc_banks, VM_U64), S(tsc_saved, VM_U64), S(tsc_adjust, VM_U64), S(tsc_deadline, VM_U64),
     S(spec_ctrl, VM_U64), S(virt_ssbd, VM_U64), S(xss, VM_U64), S(smbase, VM_U64), S(smi_count, VM_U64), S(kvm_system_time, VM_U64),
     S(kvm_wall_clock, VM_U64), S(kvm_pv_eoi, VM_U64), S(kvm_async_pf, VM_U64), S(kvm_steal_time, VM_U64),
-    S(kvm_poll_control, VM_U64), A(dr, VM_U64), A(pdpte, VM_U64),
+    S(kvm_poll_control, VM_U64), A(dr, VM_U64), S(dr6_pending, VM_U64), A(pdpte, VM_U64),
     S(ev.exception_pending, VM_BOOL), S(ev.exception_injected, VM_BOOL), S(ev.exception_has_error, VM_BOOL),
     S(ev.exception_has_payload, VM_BOOL), S(ev.exception_nr, VM_U8), S(ev.exception_error, VM_U32),
     S(ev.exception_payload, VM_U64), S(ev.interrupt_injected, VM_BOOL), S(ev.interrupt_soft, VM_BOOL),

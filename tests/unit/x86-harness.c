@@ -71,6 +71,7 @@ static void make_handlers(void)
         0x8f, 0x04, 0x25, 0x20, 0x80, 0x00, 0x00,                   /* pop [0x8020]: cs */
         0x0f, 0x20, 0xd0,                                           /* mov rax, cr2 */
         0x48, 0x89, 0x04, 0x25, 0x28, 0x80, 0x00, 0x00,             /* mov [0x8028], rax */
+        0x8f, 0x04, 0x25, 0x30, 0x80, 0x00, 0x00,                   /* pop [0x8030]: flags */
         0xf4, 0xeb, 0xfd,                                           /* hlt; jmp hlt */
     };
     uint8_t *r = harness_ram();
@@ -94,6 +95,58 @@ static void make_handlers(void)
         put64(H_IDT + v * 16, (uint64_t)(at & 0xffff) | H_CS64 << 16 | 0xee00ull << 32);
         put64(H_IDT + v * 16 + 8, 0);
     }
+}
+
+/* The same for 32-bit gates, through SS: DS is null after virtual-8086 mode. */
+static void make_handlers32(void)
+{
+    static const uint8_t common[] = {
+        0x36, 0xff, 0x05, 0x00, 0x80, 0x00, 0x00, 0x36, 0x8f, 0x05, 0x08, 0x80, 0x00, 0x00,
+        0x36, 0x8f, 0x05, 0x10, 0x80, 0x00, 0x00, 0x36, 0x8f, 0x05, 0x18, 0x80, 0x00, 0x00,
+        0x36, 0x8f, 0x05, 0x20, 0x80, 0x00, 0x00, 0x36, 0x8f, 0x05, 0x30, 0x80, 0x00, 0x00,
+        0x0f, 0x20, 0xd0, 0x36, 0xa3, 0x28, 0x80, 0x00, 0x00, 0xf4, 0xeb, 0xfd,
+    };
+
+    make_handlers();
+    memcpy(harness_ram() + 0xb000, common, sizeof(common));
+    for (int v = 0; v < 64; v++) {
+        put64(H_IDT + v * 8, (uint64_t)(0x9000 + v * 32) | 8 << 16 | 0x8e00ull << 32);
+    }
+}
+
+void harness_gdt_set(unsigned selector, uint64_t descriptor)
+{
+    put64(H_GDT + (selector & ~7u), descriptor);
+}
+
+void harness_protected_mode(X86CPU *cpu)
+{
+    static const uint64_t gdt[] = {
+        0, 0x00cf9b000000ffff, 0x00cf93000000ffff, 0x00009b000000ffff, 0x00cff3000000ffff, 0x00cffb000000ffff,
+        0x00008b0000000067 | (uint64_t)H_TSS << 16,
+    };
+    X86State *st = cpu->st;
+    uint32_t data = DESC_P | DESC_S | DESC_W | DESC_A | DESC_G | DESC_B;
+
+    memset(harness_ram(), 0, H_CODE + 0x10000);
+    make_handlers32();
+    memcpy(harness_ram() + H_GDT, gdt, sizeof(gdt));
+    put64(H_TSS + 4, H_STACK0 | 0x10ull << 32);
+    x86_cpu_reset(cpu);
+    st->cr0 = CR0_PE | CR0_NE | CR0_ET;
+    st->gdt = (X86Table) { H_GDT, 0xff };
+    st->idt = (X86Table) { H_IDT, 64 * 8 - 1 };
+    st->tr = (X86Segment) { .base = H_TSS, .limit = 0x67, .attr = DESC_P | 11 << 8, .selector = H_TR };
+    st->ldt = (X86Segment) { .unusable = true };
+    for (int i = 0; i < SEG_COUNT; i++) {
+        st->seg[i] = (X86Segment) { .limit = 0xffffffff, .attr = data, .selector = H_DS };
+    }
+    st->seg[SEG_CS].attr |= DESC_CODE;
+    st->seg[SEG_CS].selector = 8;
+    st->regs[R_RSP] = H_STACK;
+    x86_tlb_flush_memory(cpu);
+    x86_update_mode(cpu);
+    ram_dirty_set(0, HARNESS_RAM >> 12);
 }
 
 static void make_tables(void)

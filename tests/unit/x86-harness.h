@@ -21,7 +21,7 @@ enum {
 
 /* What the handlers of harness_long_mode() record, at H_FAULTS: the last fault and how many there were. */
 typedef struct HarnessFault {
-    uint64_t count, vector, error, rip, cs, cr2;
+    uint64_t count, vector, error, rip, cs, cr2, flags;
 } HarnessFault;
 
 X86CPU *harness_cpu(const char *cpu_string);
@@ -29,6 +29,12 @@ uint8_t *harness_ram(void);
 /* Long mode at CPL 0, first 2 MiB in 4 KiB pages (H_PT), the rest of RAM in 2 MiB pages; handlers that record and
  * halt. */
 void harness_long_mode(X86CPU *cpu);
+/*
+ * 32-bit protected mode at CPL 0 without paging, with the same handlers. GDT: 08 code, 10 data, 18 16-bit code, 23 and 2b
+ * user data and code, 30 the busy TSS; more by harness_gdt_set(), up to 0xf8.
+ */
+void harness_protected_mode(X86CPU *cpu);
+void harness_gdt_set(unsigned selector, uint64_t descriptor);
 /* Copies code to H_CODE and runs from there until HLT; false: it did not halt within a second. */
 bool harness_run(X86CPU *cpu, const void *code, size_t len);
 bool harness_run_from(X86CPU *cpu, uint64_t rip);

@@ -136,8 +136,9 @@ enum {
     MODE_OSFXSR = 1 << 13, MODE_OSXSAVE = 1 << 14, MODE_AVX = 1 << 15, MODE_AVX512 = 1 << 16,
     MODE_AC = 1 << 17,              /* alignment checks are on (CPL 3, CR0.AM, RFLAGS.AC) */
     MODE_SMAP_OFF = 1 << 18,        /* RFLAGS.AC with CR4.SMAP: supervisor data may touch user pages */
-    MODE_IOBP = 1 << 19,            /* some enabled debug register watches */
+    MODE_IOBP = 1 << 19,            /* some debug register is enabled */
     MODE_DEBUG = 1 << 20,           /* the debugger has breakpoints or steps this vCPU: look between instructions */
+    MODE_WATCH = 1 << 21,           /* a debug register watches data */
 };
 
 /* Software TLB: a direct-mapped table per access kind; an entry matches when tag == page address. */
@@ -193,6 +194,7 @@ typedef struct X86State {
     uint64_t spec_ctrl, virt_ssbd, xss, arch_capabilities, smbase, smi_count;
     uint64_t kvm_system_time, kvm_wall_clock, kvm_pv_eoi, kvm_async_pf, kvm_steal_time, kvm_poll_control;
     uint64_t dr[8];
+    uint64_t dr6_pending;           /* data breakpoints that wait for the end of a MOV SS shadow */
     uint64_t pdpte[4];              /* PAE: loaded with CR3 */
     /* events, as KVM_GET_VCPU_EVENTS splits them */
     struct {
@@ -250,6 +252,8 @@ struct X86CPU {
     void (*leave_block)(X86CPU *cpu);   /* software CPU: end the running block after this instruction. NULL: none */
     bool atomic_held;               /* between x86_atomic_begin and _end */
     bool delivering_ext;            /* an external event is being delivered: EXT bit of error codes */
+    uint8_t debug_hits;             /* breakpoints that the running instruction met (DR6 bits 3:0) */
+    bool step_trap;                 /* the running instruction began with TF and its trap still counts */
     unsigned phys_bits;             /* guest physical address width: model's, cached for page walks */
     uint64_t monitor_armed;         /* MONITOR's address + 1; 0: not armed */
     struct X86KvmPv *kvmpv;

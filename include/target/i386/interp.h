@@ -54,10 +54,10 @@ void x86_sys_st(X86CPU *cpu, uint64_t linear, uint64_t v, unsigned len);
 
 /* Segments and transfers (seg.c, excp.c). */
 void x86_load_seg(X86CPU *cpu, int seg, uint16_t selector);            /* MOV/POP/Lxx to DS ES SS FS GS, all modes */
-void x86_far_jmp(X86CPU *cpu, uint16_t selector, uint64_t offset, unsigned opsize);
+void x86_far_jmp(X86CPU *cpu, uint16_t selector, uint64_t offset, unsigned opsize, uint64_t rip_next);
 void x86_far_call(X86CPU *cpu, uint16_t selector, uint64_t offset, unsigned opsize, uint64_t rip_next);
 void x86_far_ret(X86CPU *cpu, unsigned opsize, unsigned pop_bytes);
-void x86_iret(X86CPU *cpu, unsigned opsize);
+void x86_iret(X86CPU *cpu, unsigned opsize, uint64_t rip_next);
 void x86_syscall(X86CPU *cpu, uint64_t rip_next);
 void x86_sysret(X86CPU *cpu, unsigned opsize);
 void x86_sysenter(X86CPU *cpu, uint64_t rip_next);

@@ -130,14 +130,14 @@ static FarPointer load_far(X86CPU *cpu, const Insn *i)
     return p;
 }
 
-SEM(jmpf_i) { x86_far_jmp(cpu, i->imm2, i->imm, i->opsize); }
+SEM(jmpf_i) { x86_far_jmp(cpu, i->imm2, i->imm, i->opsize, next_rip(cpu->st, i)); }
 SEM(callf_i) { x86_far_call(cpu, i->imm2, i->imm, i->opsize, next_rip(cpu->st, i)); }
 
 SEM(jmpf_m)
 {
     FarPointer p = load_far(cpu, i);
 
-    x86_far_jmp(cpu, p.selector, p.offset, i->opsize);
+    x86_far_jmp(cpu, p.selector, p.offset, i->opsize, next_rip(cpu->st, i));
 }
 
 SEM(callf_m)
@@ -148,7 +148,7 @@ SEM(callf_m)
 }
 
 SEM(retf) { x86_far_ret(cpu, i->opsize, (uint16_t)i->imm); }
-SEM(iret) { x86_iret(cpu, i->opsize); }
+SEM(iret) { x86_iret(cpu, i->opsize, next_rip(cpu->st, i)); }
 
 SEM(int3) { x86_soft_int(cpu, EXCP_BP, next_rip(cpu->st, i), true, false); }
 SEM(int) { x86_soft_int(cpu, (uint8_t)i->imm, next_rip(cpu->st, i), false, false); }

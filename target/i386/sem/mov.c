@@ -240,6 +240,7 @@ SEM(lfp)
         seg = segs[n].opcode == i->opcode ? segs[n].seg : seg;
     }
     x86_load_seg(cpu, seg, sel);
+    st->ev.interrupt_shadow = 0;            /* LSS loads both halves: it casts none */
     reg_write(st, i->reg, off, size);
     x86_next(st, i);
 }

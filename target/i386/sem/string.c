@@ -51,7 +51,7 @@ static void repeat(X86CPU *cpu, const Insn *i, Element *element, Run *fast)
         .step = st->rflags & FL_DF ? -(int64_t)i->opsize : i->opsize,
     };
     uint64_t count = reg_read(st, R_RCX, i->adsize);
-    unsigned budget = st->mode & MODE_TF ? 1 : REP_CHUNK;
+    unsigned chunk = st->mode & (MODE_TF | MODE_IOBP) ? 1 : REP_CHUNK, budget = chunk;
 
     if (!(i->prefixes & (INSN_REP | INSN_REPNE))) {
         element(&s);
@@ -70,10 +70,11 @@ static void repeat(X86CPU *cpu, const Insn *i, Element *element, Run *fast)
         count -= done;
         reg_write(st, R_RCX, count, i->adsize);
         if (budget == 0) {
-            if (count != 0 && !s.stop && (x86_must_leave(cpu) || (st->mode & MODE_TF))) {
+            if (count != 0 && !s.stop && (x86_must_leave(cpu) || (st->mode & MODE_TF) || cpu->debug_hits)) {
+                st->rflags |= FL_RF;                    /* what interrupts it pushes so (SDM 18.3.1.1) */
                 return;
             }
-            budget = REP_CHUNK;
+            budget = chunk;
         }
     }
     x86_next(st, i);
@@ -108,7 +109,7 @@ static uint64_t run_length(StringOp *s, int seg, unsigned reg, uint64_t max, boo
 
 static bool may_run(StringOp *s)
 {
-    return s->step > 0 && !(s->cpu->st->mode & MODE_AC);
+    return s->step > 0 && !(s->cpu->st->mode & (MODE_AC | MODE_WATCH));
 }
 
 static uint64_t movs_run(StringOp *s, uint64_t max)
