@@ -117,6 +117,11 @@ static void memory_commit(MemoryListener *l)
     flush_hook(0, 0);
 }
 
+static void tcg_machine_setup(Machine *m)
+{
+    m->accel_chips.smm = true;
+}
+
 static bool tcg_machine_ready(Error **errp)
 {
     static MemoryListener listener = { .name = "tcg", .commit = memory_commit };
@@ -188,6 +193,7 @@ static const AccelOps tcg_ops = {
     .props = tcg_props,
     .available = tcg_available,
     .init = tcg_init,
+    .machine_setup = tcg_machine_setup,
     .machine_ready = tcg_machine_ready,
     .vcpu_init = tcg_vcpu_init,
     .vcpu_fini = tcg_vcpu_fini,

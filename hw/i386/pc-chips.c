@@ -16,6 +16,7 @@
 #include "hw/char/serial.h"
 #include "hw/i386/chipset.h"
 #include "target/i386/apic.h"
+#include "target/i386/smm.h"
 
 #define PIT_IOAPIC_PIN 2
 #define FERR_IRQ 13
@@ -61,6 +62,19 @@ static void pc_gsi_set(void *opaque, int n, int level)
     }
 }
 
+/*
+ * PIIX4's SMI# goes to the boot processor, whose handler firmware has placed; ICH9's goes to the CPU that wrote to b2h.
+ */
+static void smi_set(void *opaque, int n, int level)
+{
+    PcMachine *pc = opaque;
+    VCpu *writer = pc->kind->pcie ? vcpu_current() : NULL;
+
+    if (level) {
+        x86_cpu_smi(writer ? X86_CPU(writer) : pc->cpus[0]);
+    }
+}
+
 void pc_gsi_init(PcMachine *pc)
 {
     for (int s = 0; s < GSI_SOURCES; s++) {
@@ -68,6 +82,7 @@ void pc_gsi_init(PcMachine *pc)
             pc->gsi[s][n] = (IrqLine) { .handler = pc_gsi_set, .opaque = pc, .n = s * PC_GSIS + n };
         }
     }
+    irq_init_array(&pc->smi, 1, smi_set, pc);
 }
 
 Irq pc_gsi(PcMachine *pc, GsiSource source, unsigned gsi)

@@ -18,6 +18,7 @@
 #include "hw/i386/pc-fw_cfg.h"
 #include "hw/i386/smbios.h"
 #include "target/i386/apic.h"
+#include "target/i386/smm.h"
 #include "util/units.h"
 
 #define PC_DEFAULT_CPU "qemu64"
@@ -44,6 +45,9 @@ static bool pc_cpus_create(PcMachine *pc, Error **errp)
                 error_prepend(errp, "-cpu %s: ", m->config.cpu_model);
             }
             return false;
+        }
+        if (pc->smm) {
+            x86_cpu_set_smm_memory(pc->cpus[i], &pc->as_smm);
         }
     }
     memory_region_add(&m->system_memory, PC_APIC_BASE, apic_mmio_region(), 2);

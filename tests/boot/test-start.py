@@ -57,6 +57,23 @@ def test_pvh(emulator, work):
         assert got[0] == 11, got
 
 
+def test_smi_from_port_b2(emulator, work):
+    """The handler, at the reset SMBASE, leaves a byte; without SMM there is none."""
+    handler = b'\xc6\x06\x00\x06\x5a\x0f\xaa\x90'         # mov byte [600h], 5ah; rsm
+    place = (b'\xc7\x05\x00\x80\x03\x00' + handler[:4]  # mov dword [38000h], ...
+             + b'\xc7\x05\x04\x80\x03\x00' + handler[4:])
+    enable = {'q35': b'\x66\xba\x30\x06\xb8\x21\x00\x00\x00\xef',     # SMI_EN: GBL_SMI_EN, APMC_EN
+              'pc': b'\x66\xba\xf8\x0c\xb8\x58\x0b\x00\x80\xef'       # DEVACTB: APMC_EN
+                    b'\x66\xba\xfc\x0c\xb8\x00\x00\x00\x02\xef'}
+    trigger = (b'\xb0\x55\xe6\xb2\x90'                # out b2h
+               b'\xa0\x00\x06\x00\x00\xe6\xf4\xf4')     # mov al, [600h]; out f4h; hlt
+    for machine, smm, want in (('pc', 'on', 0x5a), ('q35', 'on', 0x5a), ('q35', 'auto', 0x5a), ('pc', 'off', 0),
+                               ('q35', 'off', 0)):
+        kernel = qtestlib.tiny_kernel(f'{work}/k', place + enable[machine] + trigger)
+        got = run(emulator, ['-M', f'{machine},smm={smm}', '-kernel', kernel, *EXIT])
+        assert got[0] == want << 1 | 1, (machine, smm, got)
+
+
 def test_reset_loads_again(emulator, work):
     """The guest spoils its own code, then resets through port cf9h; the second run must find the code whole again."""
     text = (b'\xba\x70\x00\x00\x00\xb0\x40\xee'         # CMOS 40h counts the runs: out 70h
@@ -114,7 +131,7 @@ def test_errors(emulator, work):
 
 def main():
     emulator = sys.argv[1]
-    for test in (test_rom, test_first_exit_decides, test_pvh, test_reset_loads_again, test_errors):
+    for test in (test_rom, test_first_exit_decides, test_pvh, test_smi_from_port_b2, test_reset_loads_again, test_errors):
         with tempfile.TemporaryDirectory() as work:
             test(emulator, work)
         print(f'ok: {test.__name__}', flush=True)
