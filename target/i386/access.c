@@ -113,13 +113,18 @@ static void range_write(X86CPU *cpu, unsigned cls, uint64_t lin, const void *buf
 }
 
 /* ---- scalar access ---- */
+/* Guest memory holds them at any address; one host access each all the same, since other vCPUs look on. */
+typedef uint16_t GuestU16 __attribute__((aligned(1), may_alias));
+typedef uint32_t GuestU32 __attribute__((aligned(1), may_alias));
+typedef uint64_t GuestU64 __attribute__((aligned(1), may_alias));
+
 static uint64_t host_ld(const void *p, unsigned size)
 {
     switch (size) {
     case 1: return *(const uint8_t *)p;
-    case 2: return *(const volatile uint16_t *)p;
-    case 4: return *(const volatile uint32_t *)p;
-    default: return *(const volatile uint64_t *)p;
+    case 2: return *(const volatile GuestU16 *)p;
+    case 4: return *(const volatile GuestU32 *)p;
+    default: return *(const volatile GuestU64 *)p;
     }
 }
 
@@ -127,9 +132,9 @@ static void host_st(void *p, uint64_t v, unsigned size)
 {
     switch (size) {
     case 1: *(volatile uint8_t *)p = v; break;
-    case 2: *(volatile uint16_t *)p = v; break;
-    case 4: *(volatile uint32_t *)p = v; break;
-    default: *(volatile uint64_t *)p = v; break;
+    case 2: *(volatile GuestU16 *)p = v; break;
+    case 4: *(volatile GuestU32 *)p = v; break;
+    default: *(volatile GuestU64 *)p = v; break;
     }
 }
 
