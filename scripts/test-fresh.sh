@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 packages_install debootstrap git
 mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | head -n 1)
 root=$(mktemp -d "${TMPDIR:-/tmp}/cleat-fresh.XXXXXX")
+chmod 755 "$root"           # as / is elsewhere: some tests become an ordinary user
 cleanup() {
     for d in proc dev/pts dev sys; do mountpoint -q "$root/$d" && umount -l "$root/$d"; done
     rm -rf --one-file-system "$root"

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The process as the host sees it: locked memory, daemon, pid file, jail, user, filter, names, signals.
+"""The process as the host sees it: daemon, pid file, jail, user, filter, names, signals.
 
 usage: cli-process.py EMULATOR
 A machine without CPUs, stopped, stands in for a VM. What needs root is left out without it.
 """
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -14,93 +13,7 @@ import tempfile
 import time
 
 import cli
-from cli import catches_term, status_of, wait_for
-
-BASE = ['-machine', 'none', '-nodefaults', '-display', 'none', '-S']
-NOBODY = 65534
-MIB = 1 << 20
-
-
-def kib(pid, field):
-    return int(status_of(pid).get(field, '0 kB').split()[0])
-
-
-class Vm:
-    """A running emulator; leaving the block ends it by SIGTERM."""
-
-    def __init__(self, checks, emulator, args, **kwargs):
-        self.checks, self.args = checks, args
-        self.p = subprocess.Popen([emulator] + BASE + args, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kwargs)
-
-    def __enter__(self):
-        up = wait_for(lambda: self.p.poll() is not None or catches_term(self.p.pid))
-        self.checks.check(up and self.p.poll() is None, '%s does not start' % self.args)
-        return self
-
-    def __exit__(self, *unused):
-        self.p.send_signal(signal.SIGTERM)
-        try:
-            _, err = self.p.communicate(timeout=10)
-        except subprocess.TimeoutExpired:
-            self.p.kill()
-            _, err = self.p.communicate()
-        self.checks.check(self.p.returncode == 0, '%s: status %s after SIGTERM: %s'
-                          % (self.args, self.p.returncode, err))
-        self.checks.check('terminating on signal 15 from pid %d' % os.getpid() in err,
-                          '%s: message of SIGTERM: %r' % (self.args, err))
-
-
-def as_nobody(memlock):
-    """For preexec_fn: an ordinary user who may lock that many bytes."""
-    def drop():
-        resource.setrlimit(resource.RLIMIT_MEMLOCK, (memlock, memlock))
-        os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
-    return drop
-
-
-def may_lift_limit():
-    """Containers often may not."""
-    old = resource.getrlimit(resource.RLIMIT_MEMLOCK)
-    try:
-        resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    except ValueError:
-        return False
-    resource.setrlimit(resource.RLIMIT_MEMLOCK, old)
-    return True
-
-
-def check_lock_modes(checks, emulator):
-    cases = [([], False), (['-overcommit', 'mem-lock=off'], False), (['-overcommit', 'cpu-pm=on'], False),
-             (['-overcommit', 'mem-lock=on'], True), (['-overcommit', 'mem-lock=on-fault'], True),
-             (['-overcommit', 'mem-lock=on', '-overcommit', 'cpu-pm=off'], True),
-             (['-overcommit', 'mem-lock=on', '-overcommit', 'mem-lock=off'], False),
-             (['-overcommit', 'mem-lock=off,mem-lock=on-fault'], True),
-             (['-overcommit', 'mem-lock'], True), (['-overcommit', 'mem-lock=on,nomem-lock'], False)]
-    rss = {}
-    for args, locked in cases:
-        with Vm(checks, emulator, args) as vm:
-            lck = kib(vm.p.pid, 'VmLck')
-            checks.check((lck > 0) == locked, '%s: VmLck is %d kB' % (args, lck))
-            rss[' '.join(args)] = kib(vm.p.pid, 'VmRSS')
-    checks.check(rss['-overcommit mem-lock=on'] > rss['-overcommit mem-lock=on-fault'] + MIB // 1024,
-                 'on costs more than on-fault: %s' % rss)
-
-
-def check_lock_refused(checks, emulator):
-    for mode in ('on', 'on-fault'):
-        for extra in ([], ['-daemonize']):
-            for limit, reason in ((64 << 10, 'Cannot allocate memory'), (0, 'Operation not permitted')):
-                args = BASE + ['-overcommit', 'mem-lock=' + mode] + extra
-                p = cli.run(emulator, args, preexec_fn=as_nobody(limit))
-                checks.check(p.returncode == 1 and p.stderr == '%s: mlockall: %s\n%s: locking memory failed\n'
-                             % (cli.PROGRAM, reason, cli.PROGRAM), '%s: %d %r' % (args, p.returncode, p.stderr))
-    if may_lift_limit():
-        with Vm(checks, emulator, ['-overcommit', 'mem-lock=on'],
-                preexec_fn=as_nobody(resource.RLIM_INFINITY)) as vm:
-            checks.check(kib(vm.p.pid, 'VmLck') > 0, 'an ordinary user without a limit may lock')
+from cli import BASE, NOBODY, Vm, catches_term, kib, status_of, wait_for
 
 
 def check_daemon(checks, emulator, folder):
@@ -183,10 +96,7 @@ def check_async_teardown(checks, emulator):
 
 def main():
     emulator, checks = sys.argv[1], cli.Checks()
-    locks_work = not cli.has_asan(emulator)
     with tempfile.TemporaryDirectory() as folder:
-        if locks_work:
-            check_lock_modes(checks, emulator)
         check_daemon(checks, emulator, folder)
         check_daemon_errors(checks, emulator)
         check_names(checks, emulator)
@@ -194,8 +104,6 @@ def main():
         check_async_teardown(checks, emulator)
         if os.getuid() == 0:
             check_jail(checks, emulator, folder)
-            if locks_work:
-                check_lock_refused(checks, emulator)
     checks.end()
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs the emulator on a command line and checks status and messages; shared by tests/cli."""
+import os
 import re
 import signal
 import subprocess
@@ -7,6 +8,8 @@ import sys
 import time
 
 PROGRAM = 'qemu-system-x86_64'
+BASE = ['-machine', 'none', '-nodefaults', '-display', 'none', '-S']     # a machine without CPUs, stopped
+NOBODY = 65534
 
 
 class Checks:
@@ -73,3 +76,33 @@ def wait_for(what, seconds=10):
 def catches_term(pid):
     """The emulator does so from the end of its start-up on."""
     return int(status_of(pid).get('SigCgt', '0'), 16) >> (signal.SIGTERM - 1) & 1
+
+
+def kib(pid, field):
+    return int(status_of(pid).get(field, '0 kB').split()[0])
+
+
+class Vm:
+    """A running emulator; leaving the block ends it by SIGTERM."""
+
+    def __init__(self, checks, emulator, args, **kwargs):
+        self.checks, self.args = checks, args
+        self.p = subprocess.Popen([emulator] + BASE + args, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kwargs)
+
+    def __enter__(self):
+        up = wait_for(lambda: self.p.poll() is not None or catches_term(self.p.pid))
+        self.checks.check(up and self.p.poll() is None, '%s does not start' % self.args)
+        return self
+
+    def __exit__(self, *unused):
+        self.p.send_signal(signal.SIGTERM)
+        try:
+            _, err = self.p.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.p.kill()
+            _, err = self.p.communicate()
+        self.checks.check(self.p.returncode == 0, '%s: status %s after SIGTERM: %s'
+                          % (self.args, self.p.returncode, err))
+        self.checks.check('terminating on signal 15 from pid %d' % os.getpid() in err,
+                          '%s: message of SIGTERM: %r' % (self.args, err))
