@@ -338,11 +338,25 @@ static bool walk_32(X86CPU *cpu, Walk *w)
     return true;
 }
 
+/* What the page's protection key adds to a data access's error code; it is reported beside any other reason (SDM 3A 4.7). */
+static uint32_t walk_pkey(X86CPU *cpu, const Walk *w, bool user_access)
+{
+    const X86State *st = cpu->st;
+    unsigned rights;
+
+    if (!w->user || !(st->cr4 & CR4_PKE) || !(st->efer & EFER_LMA)) {
+        return 0;
+    }
+    rights = ((uint32_t)st->xs.pkru >> (w->pkey * 2)) & 3;
+    return (rights & 1) || ((rights & 2) && w->kind == TLB_WRITE && (user_access || (st->cr0 & CR0_WP))) ? PF_PK : 0;
+}
+
 /* Rights of the whole walk against the access (SDM 4.6). */
 static bool walk_judge(X86CPU *cpu, Walk *w)
 {
     X86State *st = cpu->st;
     bool user_access = w->cls == TLB_USER;
+    uint32_t pk;
 
     if (w->kind == TLB_CODE) {
         if (w->nx || user_access != w->user) {
@@ -352,21 +366,11 @@ static bool walk_judge(X86CPU *cpu, Walk *w)
         }
         return true;
     }
-    if (user_access && !w->user) {
-        return walk_fail(w, PF_P);
-    }
-    if (!user_access && w->user && (st->cr4 & CR4_SMAP) && w->cls != TLB_KERNEL_AC) {
-        return walk_fail(w, PF_P);
-    }
-    if (w->kind == TLB_WRITE && !w->writable && (user_access || (st->cr0 & CR0_WP))) {
-        return walk_fail(w, PF_P);
-    }
-    if (w->user && (st->cr4 & CR4_PKE) && (st->efer & EFER_LMA)) {
-        unsigned rights = ((uint32_t)st->xs.pkru >> (w->pkey * 2)) & 3;
-
-        if ((rights & 1) || ((rights & 2) && w->kind == TLB_WRITE && (user_access || (st->cr0 & CR0_WP)))) {
-            return walk_fail(w, PF_P | PF_PK);
-        }
+    pk = walk_pkey(cpu, w, user_access);
+    if (pk || (user_access && !w->user)
+        || (!user_access && w->user && (st->cr4 & CR4_SMAP) && w->cls != TLB_KERNEL_AC)
+        || (w->kind == TLB_WRITE && !w->writable && (user_access || (st->cr0 & CR0_WP)))) {
+        return walk_fail(w, PF_P | pk);
     }
     return true;
 }
