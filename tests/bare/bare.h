@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bare-metal test kernel: what its files share. Built twice, as a 32-bit kernel (K32: no paging unless a group turns it
- * on) and a 64-bit kernel (K64: four-level paging, identity map); each is a ROM for -bios. See docs/devel/bare-metal.rst.
- *
- * A check is one row: a name, a snippet of assembly, the outcome. The snippet starts in the state `start` (CPL, mode, stack,
- * registers) and always ends in an exception or in its own INT 20h; the handler writes down what it sees in `rec` and the
- * outcome is compared with a text such as "#PF(7) cr2=80000000 ip=2 rf=1":
+ * The bare-metal test kernel: what its files share. Built twice, as a 32-bit kernel (K32: no paging unless
+ * a group turns it on) and a 64-bit kernel (K64: four-level paging, identity map); each is a ROM for -bios.
+ * See docs/devel/bare-metal.rst.
+ * A check is one row: a name, a snippet of assembly, the outcome. The snippet starts in the state `start`
+ * (CPL, mode, stack, registers) and always ends in an exception or in its own INT 20h; the handler writes
+ * down what it sees in `rec` and the outcome is compared with a text such as "#PF(7) cr2=80000000 ip=2
+ * rf=1":
  *   first word: ok (INT 20h was reached), #XX (no look at the error code), #XX(hex), iHH (another vector)
- *   then key=hex pairs, keys being those of `fields` in check.c. ip is relative to the snippet, dsp is SP minus its start.
+ *   then key=hex pairs, keys being those of `fields` in check.c. ip is relative to the snippet, dsp is SP
+ *     minus its start.
  * Output: `ok NAME`, `FAIL NAME got X want Y` or `skip NAME (why)` on port e9h.
  */
 #ifndef BARE_H
@@ -43,7 +45,8 @@ enum { DE, DB, NMI, BP_, OF, BR, UD, NM, DF, TS = 10, NP, SS, GP, PF, MF = 16, A
 
 /* Selectors. Those from SEL_FREE on are for the checks. */
 enum {
-    KCS = 0x08, KDS = 0x10, UCS = 0x1b, UDS = 0x23, TSS_SEL = 0x28, CS16 = 0x38, DS16 = 0x40, UCS16 = 0x4b, UDS16 = 0x53,
+    KCS = 0x08, KDS = 0x10, UCS = 0x1b, UDS = 0x23, TSS_SEL = 0x28, CS16 = 0x38, DS16 = 0x40,
+    UCS16 = 0x4b, UDS16 = 0x53,
     CS32 = 0x58,                /* K64: 32-bit code, CPL 0 */
     UCS32 = 0x63,               /* K64: 32-bit code, CPL 3 */
     DFTSS = 0x68,               /* K32: the double-fault task */
@@ -60,7 +63,7 @@ typedef struct Start {
 typedef struct Rec {
     ulong vec, err, cr2, ip, cs, flags, sp, ss, ds, es, fs, gs;
     ulong regs[NREGS];
-    ulong rel, dsp, dr6, cpl0_sp;
+    ulong rel, dsp, dr6, cpl0_sp, w;
 } Rec;
 
 typedef struct Group {
@@ -109,8 +112,8 @@ void tss_set_iobase(u16 base, u32 limit);
 /* A snippet: assembled into the user's page, ended by INT 20h. */
 #define CODE_(bits, text, id) ({ \
     extern const char snip_##id[]; \
-    __asm__ volatile(".pushsection .snip,\"ax\",@progbits\n.code" bits "\nsnip_" #id ": " text "\nint $0x20\n.code" NATIVE \
-                     "\n.popsection"); \
+    __asm__ volatile(".pushsection .snip,\"ax\",@progbits\n.code" bits "\nsnip_" #id ": " text \
+                     "\nint $0x20\n.code" NATIVE "\n.popsection"); \
     (const void *)snip_##id; })
 #define CODE_ID(bits, text, id) CODE_(bits, text, id)
 #define CODE(bits, text) CODE_ID(bits, text, __COUNTER__)
@@ -147,7 +150,8 @@ static inline u32 inl(u16 port)
 }
 
 #define CR_ACCESS(n) \
-    static inline ulong cr##n##_get(void) { ulong v; __asm__ volatile("mov %%cr" #n ", %0" : "=r"(v) : : "memory"); return v; } \
+    static inline ulong cr##n##_get(void) \
+    { ulong v; __asm__ volatile("mov %%cr" #n ", %0" : "=r"(v) : : "memory"); return v; } \
     static inline void cr##n##_set(ulong v) { __asm__ volatile("mov %0, %%cr" #n : : "r"(v) : "memory"); }
 CR_ACCESS(0)
 CR_ACCESS(2)

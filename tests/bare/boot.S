@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the reset vector to kernel_main() in 32-bit protected mode (K32) or 64-bit mode (K64), and the trampoline of application
- * processors (copied to 8000h), which end in ap_main(cpu number), each on its own stack.
+ * From the reset vector to kernel_main() in 32-bit protected mode (K32) or 64-bit mode (K64), and the
+ * trampoline of application processors (copied to 8000h), which end in ap_main(cpu number), each on its own
+ * stack.
  */
 #define ROM_IMAGE 0xfffc0000
 #define IMAGE_SIZE 0x3f000

@@ -6,7 +6,8 @@ src=$1 bits=$2 out=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 flags="-m$bits -O1 -g0 -ffreestanding -fno-pic -fno-pie -fno-stack-protector -fcf-protection=none -fno-jump-tables
- -fno-asynchronous-unwind-tables -mno-red-zone -mgeneral-regs-only -fno-inline -fno-ipa-cp -fmax-errors=3 -Wall -Wextra -Werror"
+ -fno-asynchronous-unwind-tables -mno-red-zone -mgeneral-regs-only
+ -fno-inline -fno-ipa-cp -fmax-errors=3 -Wall -Wextra -Werror"
 emulation=elf_x86_64
 if [ "$bits" = 32 ]; then
     flags="$flags -march=i686 -mregparm=0"

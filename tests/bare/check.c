@@ -8,7 +8,8 @@ static const char *group_name;
 static u32 bad, good;
 
 static const char *const vector_names[] = {
-    "#DE", "#DB", "NMI", "#BP", "#OF", "#BR", "#UD", "#NM", "#DF", "#9", "#TS", "#NP", "#SS", "#GP", "#PF", "#15", "#MF",
+    "#DE", "#DB", "NMI", "#BP", "#OF", "#BR", "#UD", "#NM", "#DF", "#9", "#TS", "#NP", "#SS", "#GP", "#PF", "#15",
+      "#MF",
     "#AC", "#MC", "#XM", "#VE", "#CP",
 };
 
@@ -21,7 +22,8 @@ typedef struct Field {
 #define F(name) offsetof(Rec, name)
 #define ALL (~0ull)
 static const Field fields[] = {
-    { "cr2", F(cr2), 0, ALL }, { "ip", F(rel), 0, ALL }, { "rip", F(ip), 0, ALL }, { "cs", F(cs), 0, 0xffff },
+    { "cr2", F(cr2), 0, ALL }, { "w", F(w), 0, ALL }, { "ip", F(rel), 0, ALL }, { "rip", F(ip), 0, ALL },
+    { "cs", F(cs), 0, 0xffff },
     { "sp", F(sp), 0, ALL }, { "dsp", F(dsp), 0, ALL }, { "ss", F(ss), 0, 0xffff }, { "ds", F(ds), 0, 0xffff },
     { "es", F(es), 0, 0xffff }, { "fs", F(fs), 0, 0xffff }, { "gs", F(gs), 0, 0xffff }, { "fl", F(flags), 0, ALL },
     { "cf", F(flags), 0, 1 }, { "pf", F(flags), 2, 1 }, { "af", F(flags), 4, 1 }, { "zf", F(flags), 6, 1 },

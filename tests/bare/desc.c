@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Descriptor tables, the start state of snippets, and the record of what ended them. */
-#include "bare.h"
+#include "paging.h"
 
 #define TSS_SIZE (104 + 8192 + 1)
 
@@ -217,6 +217,7 @@ static void panic(void)
 static void record_common(void)
 {
     rec.cr2 = cr2_get();
+    rec.w = rec.cr2 - window;
     rec.dr6 = dr6_get();
     rec.rel = rec.ip - snippet_start;
     rec.dsp = rec.sp - start.sp;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The stacks of CPL-0 snippets and of entries from outer rings; slack above, since the catcher reads past a short frame. */
+/*
+ * The stacks of CPL-0 snippets and of entries from outer rings; slack above, since the catcher reads past a
+ * short frame.
+ */
     .bss
     .balign 16
     .skip 4096

@@ -3,7 +3,17 @@
 #include "bare.h"
 
 void seg32_group(void);
+void p32_group(void);
+void pae_group(void);
+void gates_group(void);
+void tasks_group(void);
+void df32_group(void);
 const Group groups[] = {
     { "seg32", seg32_group },
+    { "p32", p32_group },
+    { "pae", pae_group },
+    { "gates", gates_group },
+    { "tasks", tasks_group },
+    { "df32", df32_group },
     { NULL, NULL },
 };

@@ -105,7 +105,7 @@ vectors:
     .endr
 
     .globl df_entry
-df_entry:                       /* the double-fault task: error code on its stack; the victim's state is in the main TSS */
+df_entry:                       /* the double-fault task: error code on its stack; the victim is in the main TSS */
     call catch_df
     clts
     pushl $0                    /* leave the nested state: NT off, TR is set again by C */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Segments in 32-bit protected mode (SDM vol. 3 ch. 3, 5): limits, expand-down, types on access, what loading a selector
- * checks, and in which order. Limit faults carry error code 0; #SS through SS, #GP through the others.
+ * Segments in 32-bit protected mode (SDM vol. 3 ch. 3, 5): limits, expand-down, types on access, what
+ * loading a selector checks, and in which order. Limit faults carry error code 0; #SS through SS, #GP
+ * through the others.
  */
 #include "bare.h"
 
@@ -78,8 +79,8 @@ static void stack_limits(void)
 static void types(void)
 {
     gdt_set(A, UBUF, 0xffff, 0x91, 4);      /* read-only data */
-    gdt_set(B, SNIP_BASE, 0xffff, 0x99, 4); /* execute-only code */
-    gdt_set(C, SNIP_BASE, 0xffff, 0x9b, 4); /* readable code */
+    gdt_set(B, UBUF, 0xffff, 0x99, 4); /* execute-only code */
+    gdt_set(C, UBUF, 0xffff, 0x9b, 4); /* readable code */
     start.fs = A;
     T("read-only-read", "movl %fs:0, %eax", "ok");
     T("read-only-write", "movl %eax, %fs:0", "#GP(0) ip=0");
@@ -199,8 +200,10 @@ static void far_transfers(void)
 static void lret_outer(void)
 {
     start_kernel();
-    T("lret-outer", "pushl $0x23; pushl $0x4e000; pushl $0x1b; pushl $1f; lret; 1: movl %cs, %eax", "ok ax=1b ss=23 sp=4e000");
-    T("lret-outer-nulls-ds", "pushl $0x23; pushl $0x4e000; pushl $0x1b; pushl $1f; lret; 1:", "ok ds=0 es=0 fs=0 gs=0");
+    T("lret-outer", "pushl $0x23; pushl $0x4e000; pushl $0x1b; pushl $1f; lret; 1: movl %cs, %eax",
+      "ok ax=1b ss=23 sp=4e000");
+    T("lret-outer-nulls-ds", "pushl $0x23; pushl $0x4e000; pushl $0x1b; pushl $1f; lret; 1:",
+      "ok ds=0 es=0 fs=0 gs=0");
     start.ds = start.es = UDS;
     T("lret-outer-keeps-user-ds", "pushl $0x23; pushl $0x4e000; pushl $0x1b; pushl $1f; lret; 1:", "ok ds=23 es=23");
     start_kernel();

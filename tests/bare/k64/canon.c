@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Canonical addresses (SDM vol. 1 3.3.7.1, vol. 3 5): #SS(0) through the stack, #GP(0) elsewhere; near branches fault at the
- * branch; IRET and far returns fault before they commit.
+ * Canonical addresses (SDM vol. 1 3.3.7.1, vol. 3 5): #SS(0) through the stack, #GP(0) elsewhere; near
+ * branches fault at the branch; IRET and far returns fault before they commit.
  */
 #include "bare.h"
 

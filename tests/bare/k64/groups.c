@@ -3,9 +3,13 @@
 #include "bare.h"
 
 void canon_group(void);
+void l4_group(void);
+void l5_group(void);
 void canon_tables_group(void);
 const Group groups[] = {
     { "canon", canon_group },
     { "canon-tables", canon_tables_group },
+    { "l4", l4_group },
+    { "l5", l5_group },
     { NULL, NULL },
 };
