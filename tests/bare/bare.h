@@ -50,6 +50,7 @@ enum {
     CS32 = 0x58,                /* K64: 32-bit code, CPL 0 */
     UCS32 = 0x63,               /* K64: 32-bit code, CPL 3 */
     DFTSS = 0x68,               /* K32: the double-fault task */
+    CATCHTSS = 0x70,            /* K32: the task of idt_task() */
     SEL_FREE = 0x80, GDT_ENTRIES = 128
 };
 
@@ -103,6 +104,7 @@ void gdt_set_tss(u32 sel, const void *base, u32 limit, u8 type);
 u64 desc_make(u32 base, u32 limit, u8 access, u8 flags);
 void idt_set(u32 vec, u16 sel, const void *to, u8 access);
 void idt_default(u32 vec);
+void idt_task(u32 vec);         /* K32: this vector is caught by a task of its own */
 void idt_ist(u32 vec, u8 ist);
 void desc_init(void);
 void desc_load(void);           /* GDTR, IDTR, TR (again) */

@@ -17,8 +17,10 @@ extern ulong frame[], frame_sp;
 #ifdef __x86_64__
 static u8 df_stack[4096] __attribute__((aligned(16)));
 #else
-u32 df_tss[26];
+static u32 df_tss[26], catch_tss[26];
 static u8 df_stack[4096] __attribute__((aligned(16)));
+static u8 catch_stack[4096] __attribute__((aligned(16)));
+static u32 catch_vec;
 extern ulong frame_ss;
 void df_entry(void);
 #endif
@@ -110,6 +112,26 @@ void tss_set_iobase(u16 base, u32 limit)
     desc_load();
 }
 
+#ifndef __x86_64__
+static void catcher_fill(u32 sel, u32 *t, const u8 *stack)
+{
+    memset(t, 0, 104);
+    t[7] = cr3_get();
+    t[8] = (ulong)df_entry;
+    t[9] = 2;
+    t[14] = (ulong)stack;
+    t[18] = t[20] = t[21] = KDS;
+    t[19] = KCS;
+    gdt_set_tss(sel, t, 103, 9);
+}
+
+void idt_task(u32 vec)
+{
+    catch_vec = vec;
+    idt_set(vec, CATCHTSS, 0, 0x85);
+}
+#endif
+
 static void tss_fill(void)
 {
     memset(tss, 0, sizeof(tss));
@@ -119,14 +141,8 @@ static void tss_fill(void)
 #ifdef __x86_64__
     *(ulong *)(tss + 36) = (ulong)df_stack + sizeof(df_stack);
 #else
-    memset(df_tss, 0, sizeof(df_tss));
-    df_tss[7] = cr3_get();
-    df_tss[8] = (ulong)df_entry;
-    df_tss[9] = 2;
-    df_tss[14] = (ulong)df_stack + sizeof(df_stack);
-    df_tss[18] = df_tss[20] = df_tss[21] = KDS;
-    df_tss[19] = KCS;
-    gdt_set_tss(DFTSS, df_tss, 103, 9);
+    catcher_fill(DFTSS, df_tss, df_stack + sizeof(df_stack));
+    catcher_fill(CATCHTSS, catch_tss, catch_stack + sizeof(catch_stack));
 #endif
     gdt_set_tss(TSS_SEL, tss, TSS_SIZE - 1, 9);
 }
@@ -260,13 +276,25 @@ void catch_record(void)
     record_common();
 }
 
-/* A double fault came as a task switch: the interrupted state is in the main TSS. */
+/* A fault came as a task switch: the interrupted state is in the TSS that the link names. */
+static u16 task_now(void)
+{
+    u16 v;
+
+    __asm__ volatile("str %0" : "=r"(v));
+    return v;
+}
+
 void catch_df(void);
 void catch_df(void)
 {
-    const u32 *t = (const u32 *)tss;
+    bool df = task_now() == DFTSS;
+    const u32 *own = df ? df_tss : catch_tss;
+    const u8 *stack = df ? df_stack : catch_stack;
+    u64 d = gdt[own[0] >> 3];
+    const u32 *t = (const u32 *)(u32)((d >> 16 & 0xffffff) | (d >> 56) << 24);
 
-    rec = (Rec){ .vec = 8, .err = *(u32 *)(df_stack + sizeof(df_stack) - 4), .ip = t[8], .flags = t[9], .es = t[18],
+    rec = (Rec){ .vec = df ? 8 : catch_vec, .err = *(u32 *)(stack + 4092), .ip = t[8], .flags = t[9], .es = t[18],
                  .cs = t[19], .ss = t[20], .ds = t[21], .fs = t[22], .gs = t[23] };
     memcpy(rec.regs, t + 10, 32);
     rec.sp = rec.regs[SP];
