@@ -457,6 +457,25 @@ START_TEST(bound_raises_outside)
 }
 END_TEST
 
+/* With CR0.NE off the pending exception goes to FERR#; where nobody answers, the guest's code must not stop the process. */
+START_TEST(a_pending_x87_exception_is_not_the_hosts)
+{
+    start(64);
+    cpu->st->cr0 &= ~(uint64_t)CR0_NE;
+    x86_update_mode(cpu);
+    cpu->st->xs.fcw = 0x37f & ~4;           /* zero divide not masked */
+    cpu->st->xs.fsw = cpu->st->xs.ftw = 0;
+    cpu->st->xs.xstate_bv |= XFEATURE_X87;
+    ck_assert_int_eq(exec("d9 e8"), NO_FAULT);      /* fld1 */
+    ck_assert_int_eq(exec("d9 ee"), NO_FAULT);      /* fldz */
+    ck_assert_int_eq(exec("d8 f9"), NO_FAULT);      /* fdivr: 1 / 0 */
+    ck_assert_int_eq(cpu->st->xs.fsw & 0xff, 0x84);
+    ck_assert_int_eq(exec("d9 e8"), NO_FAULT);
+    ck_assert_int_eq(cpu->st->xs.fcw, 0x37f & ~4);
+    ck_assert_int_eq(cpu->st->xs.fsw & 0x84, 0x84);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sem");
@@ -479,6 +498,7 @@ int main(void)
     tcase_add_test(tc, segments_and_16_bit_addresses_wrap);
     tcase_add_test(tc, pusha_and_popa_mirror);
     tcase_add_test(tc, bound_raises_outside);
+    tcase_add_test(tc, a_pending_x87_exception_is_not_the_hosts);
     suite_add_tcase(s, tc);
     sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

@@ -61,7 +61,7 @@ void sem_native_x87(X86CPU *cpu, const Insn *i)
     NativeContext ctx = { .mxcsr_host = 0x1f80, .flags = st->rflags & FL_ARITH };
     uint8_t buffer[16] = { 0 };
     uint64_t lin = 0, fip, fdp, flags, mask = (row->flags_written | row->flags_undef) & FL_ARITH;
-    uint16_t fop, fsw;
+    uint16_t fop, fsw, fcw;
     NativeStub *stub;
     bool write;
 
@@ -84,7 +84,16 @@ void sem_native_x87(X86CPU *cpu, const Insn *i)
     fdp = st->xs.fdp;
     fop = st->xs.fop;
     fsw = st->xs.fsw;
+    fcw = st->xs.fcw;
+    if (fsw & FSW_ES) {             /* CR0.NE is off and nobody acted on FERR#: as with IGNNE#, it runs all the same */
+        st->xs.fcw |= 0x3f;
+        st->xs.fsw &= ~(FSW_ES | FSW_B);
+    }
     flags = stub(st, buffer, &ctx);
+    if (fsw & FSW_ES) {
+        st->xs.fcw = fcw;
+        fsw_update_summary(&st->xs);
+    }
     st->xs.fip = fip;
     st->xs.fdp = fdp;
     st->xs.fop = fop;
