@@ -27,6 +27,8 @@ typedef struct KvmSlot {
     bool logging;               /* KVM_MEM_LOG_DIRTY_PAGES is on */
 } KvmSlot;
 
+typedef struct KvmRoutes KvmRoutes;
+
 typedef struct KvmState {
     int dev_fd, vm_fd;
     KvmIrqchip irqchip;
@@ -37,7 +39,7 @@ typedef struct KvmState {
     MemoryListener mem_listener, io_listener;
     KvmSlot slots[KVM_SLOTS_MAX];
     int slot_count;             /* the kernel's limit */
-    bool logging_all;           /* dirty log wanted on every slot */
+    struct KvmRoutes *routes;   /* NULL: none yet */
     struct kvm_cpuid2 *supported;   /* KVM_GET_SUPPORTED_CPUID */
     struct kvm_msr_list *msr_list;
 } KvmState;
@@ -48,6 +50,8 @@ typedef struct KvmVcpu {
     struct kvm_dirty_gfn *ring;
     uint32_t ring_next;
     bool state_here;            /* X86State is the truth: push before the next run */
+    bool tsc_known;             /* the kernel has tsc_offset */
+    uint64_t tsc_offset;        /* X86State's when it was last exchanged */
     uint64_t exits, rescues;
 } KvmVcpu;
 
@@ -68,9 +72,6 @@ int kvm_check_extension(unsigned cap);
 
 /* kvm-mem.c */
 void kvm_memory_init(void);
-/* Folds the kernel's dirty log of all slots into the dirty map. Machine lock. */
-void kvm_dirty_sync(void);
-bool kvm_dirty_log_enable(bool on, Error **errp);
 void kvm_dirty_ring_reap(VCpu *cpu);
 
 /* kvm-state.c: vCPU thread, machine lock. */
@@ -87,6 +88,14 @@ bool kvm_cpuid_set(VCpu *cpu, Error **errp);
 /* kvm-irqchip.c */
 bool kvm_irqchip_create(Error **errp);
 void kvm_irq_line_set(int gsi, int level);
+/* kvm-chips.c: the kernel's 8259s and I/O APIC behind the board's devices. */
+void kvm_chips_setup(struct Machine *m);
+/* kvm-route.c: the routing table. Negative errno on failure. */
+int kvm_routes_set_chips(const struct kvm_irq_routing_entry *entries, unsigned n);
+int kvm_msi_route_new(uint64_t address, uint32_t data);
+void kvm_msi_route_set(int gsi, uint64_t address, uint32_t data);
+void kvm_msi_route_free(int gsi);
+int kvm_irqfd_set(int fd, int gsi, bool on);
 bool kvm_irqchip_inject(VCpu *cpu);     /* before KVM_RUN: from controllers that are here; false: nothing injected */
 void kvm_irqchip_after_run(VCpu *cpu);
 void kvm_machine_setup(struct Machine *m);

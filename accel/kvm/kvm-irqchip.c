@@ -2,8 +2,9 @@
 /*
  * Interrupt controllers under KVM: all in the kernel (on), local APICs in the kernel (split), or all here (off).
  *
- * on: the board makes no 8259s and no I/O APIC, and its GSIs go to KVM_IRQ_LINE. split: its I/O APIC's messages and
- * the devices' MSIs go to KVM_SIGNAL_MSI, and the routing table tells the kernel which vectors' EOIs we want to see.
+ * on: the board's GSIs go to KVM_IRQ_LINE, its 8259s and I/O APIC only show the kernel's (kvm-chips.c). split: its
+ * I/O APIC's messages and the devices' MSIs go to KVM_SIGNAL_MSI, and the routing table (kvm-route.c) tells the kernel
+ * which vectors' EOIs we want to see.
  * off: before each KVM_RUN a vector that the local APIC model here has ready is injected. Reference: api.rst 4.24,
  * 4.25, 4.52, 4.71.
  */
@@ -41,45 +42,51 @@ static void kvm_ioapic_deliver(void *opaque, uint32_t dest, bool logical, uint8_
 /* The full table: GSI n at 8259 pin n and I/O APIC pin n, but GSI 0 at pin 2. */
 static int routing_set_full(void)
 {
-    struct {
-        struct kvm_irq_routing head;
-        struct kvm_irq_routing_entry entries[64];
-    } table = { .head = { .nr = 0 } };
+    struct kvm_irq_routing_entry entries[2 * IOAPIC_PINS];
+    unsigned n = 0;
 
     for (unsigned gsi = 0; gsi < IOAPIC_PINS; gsi++) {
         if (gsi < 16 && gsi != 2) {
-            table.entries[table.head.nr++] = (struct kvm_irq_routing_entry) {
+            entries[n++] = (struct kvm_irq_routing_entry) {
                 .gsi = gsi, .type = KVM_IRQ_ROUTING_IRQCHIP,
                 .u.irqchip = { .irqchip = gsi < 8 ? KVM_IRQCHIP_PIC_MASTER : KVM_IRQCHIP_PIC_SLAVE, .pin = gsi & 7 },
             };
         }
         if (gsi != 2) {
-            table.entries[table.head.nr++] = (struct kvm_irq_routing_entry) {
+            entries[n++] = (struct kvm_irq_routing_entry) {
                 .gsi = gsi, .type = KVM_IRQ_ROUTING_IRQCHIP,
                 .u.irqchip = { .irqchip = KVM_IRQCHIP_IOAPIC, .pin = gsi ? gsi : 2 },
             };
         }
     }
-    return kvm_vm_ioctl(KVM_SET_GSI_ROUTING, &table);
+    return kvm_routes_set_chips(entries, n);
 }
 
 /* Split: each I/O APIC pin's entry as an MSI route, from which the kernel learns the level-triggered vectors. */
 static void kvm_ioapic_changed(void *opaque)
 {
     const IoApic *ioapic = opaque;
-    struct {
-        struct kvm_irq_routing head;
-        struct kvm_irq_routing_entry entries[IOAPIC_PINS];
-    } table = { .head = { .nr = IOAPIC_PINS } };
+    struct kvm_irq_routing_entry entries[IOAPIC_PINS];
 
     for (unsigned pin = 0; pin < IOAPIC_PINS; pin++) {
         uint64_t e = ioapic->redir[pin];
 
-        table.entries[pin] = (struct kvm_irq_routing_entry) { .gsi = pin, .type = KVM_IRQ_ROUTING_MSI };
-        table.entries[pin].u.msi.address_lo = 0xfee00000 | (e >> 56) << 12 | (e & 1u << 11 ? 4 : 0);
-        table.entries[pin].u.msi.data = (e & 0x7ff) | (e & 1u << 15 ? 1u << 15 | 1u << 14 : 0);
+        entries[pin] = (struct kvm_irq_routing_entry) { .gsi = pin, .type = KVM_IRQ_ROUTING_MSI };
+        entries[pin].u.msi.address_lo = 0xfee00000 | (e >> 56) << 12 | (e & 1u << 11 ? 4 : 0);
+        entries[pin].u.msi.data = (e & 0x7ff) | (e & 1u << 15 ? 1u << 15 | 1u << 14 : 0);
     }
-    kvm_vm_ioctl(KVM_SET_GSI_ROUTING, &table);
+    kvm_routes_set_chips(entries, IOAPIC_PINS);
+}
+
+/* APIC ids above 255, and x2APIC ids as they are in KVM_GET_LAPIC. */
+static void x2apic_api_enable(KvmState *s)
+{
+    struct kvm_enable_cap cap = {
+        .cap = KVM_CAP_X2APIC_API,
+        .args = { KVM_X2APIC_API_USE_32BIT_IDS | KVM_X2APIC_API_DISABLE_BROADCAST_QUIRK },
+    };
+
+    s->cap_x2apic_api = s->cap_x2apic_api && kvm_vm_ioctl(KVM_ENABLE_CAP, &cap) >= 0;
 }
 
 bool kvm_irqchip_create(Error **errp)
@@ -104,18 +111,27 @@ bool kvm_irqchip_create(Error **errp)
                         s->irqchip == KVM_CHIP_FULL ? "on" : "split");
         return false;
     }
+    x2apic_api_enable(s);
     apic_msi_sink_set(kvm_msi_send);
     return true;
 }
 
 void kvm_machine_setup(Machine *m)
 {
+    AccelChips *chips = &m->accel_chips;
+
     if (kvm_state->irqchip == KVM_CHIP_FULL) {
-        m->accel_chips.pic_and_ioapic = true;
-        m->accel_chips.gsi_set = kvm_irq_line_set;
+        chips->gsi_set = kvm_irq_line_set;
+        kvm_chips_setup(m);
     } else if (kvm_state->irqchip == KVM_CHIP_SPLIT) {
-        m->accel_chips.ioapic_deliver = kvm_ioapic_deliver;
-        m->accel_chips.ioapic_changed = kvm_ioapic_changed;
+        chips->ioapic_deliver = kvm_ioapic_deliver;
+        chips->ioapic_changed = kvm_ioapic_changed;
+    }
+    if (kvm_state->irqchip != KVM_CHIP_OFF) {
+        chips->msi_route_new = kvm_msi_route_new;
+        chips->msi_route_set = kvm_msi_route_set;
+        chips->msi_route_free = kvm_msi_route_free;
+        chips->irqfd_set = kvm_irqfd_set;
     }
 }
 
@@ -240,9 +256,10 @@ static void lapic_set(struct kvm_lapic_state *l, unsigned offset, uint32_t v)
 /* Offsets of lvt[] in the register page (SDM vol. 3 table 11-1). */
 static const uint16_t lvt_offset[APIC_LVTS] = { 0x320, 0x330, 0x340, 0x350, 0x360, 0x370 };
 
-static bool is_x2apic(const X86ApicRegs *r)
+/* x2APIC ids fill the register, where the kernel agreed to it; xAPIC ids have its top byte. */
+static bool ids_are_plain(const X86ApicRegs *r)
 {
-    return r->base & APIC_BASE_X2APIC;
+    return (r->base & APIC_BASE_X2APIC) && kvm_state->cap_x2apic_api;
 }
 
 void kvm_apic_get(VCpu *vcpu)
@@ -255,7 +272,7 @@ void kvm_apic_get(VCpu *vcpu)
         return;
     }
     r = &cpu->apic->regs;
-    r->id = is_x2apic(r) ? lapic_reg(&l, 0x20) : lapic_reg(&l, 0x20) >> 24;
+    r->id = ids_are_plain(r) ? lapic_reg(&l, 0x20) : lapic_reg(&l, 0x20) >> 24;
     r->tpr = lapic_reg(&l, 0x80);
     r->ldr = lapic_reg(&l, 0xd0);
     r->dfr = lapic_reg(&l, 0xe0);
@@ -272,6 +289,9 @@ void kvm_apic_get(VCpu *vcpu)
     }
     r->timer_initial = lapic_reg(&l, 0x380);
     r->timer_divide = lapic_reg(&l, 0x3e0);
+    r->esr_pending = 0;
+    r->pv_eoi_pending = false;
+    apic_timer_note_count(cpu, lapic_reg(&l, 0x390));
 }
 
 int kvm_apic_put(VCpu *vcpu)
@@ -284,7 +304,7 @@ int kvm_apic_put(VCpu *vcpu)
         return 0;
     }
     r = &cpu->apic->regs;
-    lapic_set(&l, 0x20, is_x2apic(r) ? r->id : r->id << 24);
+    lapic_set(&l, 0x20, ids_are_plain(r) ? r->id : r->id << 24);
     lapic_set(&l, 0x30, 0x50014);
     lapic_set(&l, 0x80, r->tpr);
     lapic_set(&l, 0xd0, r->ldr);
@@ -302,7 +322,7 @@ int kvm_apic_put(VCpu *vcpu)
         lapic_set(&l, lvt_offset[n], r->lvt[n]);
     }
     lapic_set(&l, 0x380, r->timer_initial);
-    lapic_set(&l, 0x390, r->timer_initial);
+    lapic_set(&l, 0x390, apic_reg_read(cpu, 0x390));
     lapic_set(&l, 0x3e0, r->timer_divide);
     return kvm_ioctl(kvm_vcpu(vcpu)->fd, KVM_SET_LAPIC, &l);
 }

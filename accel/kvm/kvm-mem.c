@@ -62,8 +62,7 @@ static int slot_find_free(KvmState *s)
     return -1;
 }
 
-/* The whole pages of a section that KVM can map; false: none, or a write must reach the device (ROM without the
- * cap). */
+/* The whole pages of a section that KVM can map; false: none, or writes must reach the device (ROM without the cap). */
 static bool section_to_slot(const MemorySection *sec, KvmSlot *out)
 {
     hwaddr start = (sec->addr + PAGE - 1) & ~(PAGE - 1);
@@ -98,7 +97,6 @@ static void kvm_section_add(MemoryListener *l, const MemorySection *sec)
                      slot.gpa);
         return;
     }
-    slot.logging = s->logging_all && !slot.readonly;
     s->slots[n] = slot;
     if (!slot_write(s, n)) {
         s->slots[n].size = 0;
@@ -120,21 +118,6 @@ static void slot_sync_bitmap(KvmState *s, int n)
             ram_dirty_set(slot->ram_page + w * 64 + __builtin_ctzll(bits), 1);
         }
     }
-}
-
-static void kvm_section_del(MemoryListener *l, const MemorySection *sec)
-{
-    KvmState *s = kvm_state;
-    KvmSlot slot;
-    int n;
-
-    if (!section_to_slot(sec, &slot) || (n = slot_find(s, slot.gpa)) < 0) {
-        return;
-    }
-    if (s->slots[n].logging && !s->dirty_ring_size) {
-        slot_sync_bitmap(s, n);
-    }
-    slot_clear(s, n);
 }
 
 static void ioeventfd_set(const MemorySection *sec, bool pio, bool match, uint64_t data, int fd, bool add)
@@ -210,60 +193,87 @@ void kvm_dirty_ring_reap(VCpu *cpu)
     }
 }
 
-void kvm_dirty_sync(void)
+/* Folds what the kernel knows of one slot's writes into the dirty map. The rings hold all slots' writes. */
+static void slot_sync(KvmState *s, int n)
 {
-    KvmState *s = kvm_state;
     VCpu *cpu;
 
-    if (s->dirty_ring_size) {
-        VCPU_FOREACH(cpu) {
-            if (cpu->accel) {
-                kvm_dirty_ring_reap(cpu);
-            }
-        }
+    if (!s->slots[n].logging) {
         return;
     }
-    for (int i = 0; i < s->slot_count; i++) {
-        if (s->slots[i].size && s->slots[i].logging) {
-            slot_sync_bitmap(s, i);
+    if (!s->dirty_ring_size) {
+        slot_sync_bitmap(s, n);
+        return;
+    }
+    VCPU_FOREACH(cpu) {
+        if (cpu->accel) {
+            kvm_dirty_ring_reap(cpu);
         }
     }
 }
 
-bool kvm_dirty_log_enable(bool on, Error **errp)
+static void kvm_section_del(MemoryListener *l, const MemorySection *sec)
 {
     KvmState *s = kvm_state;
+    KvmSlot slot;
+    int n;
 
-    s->logging_all = on;
-    for (int i = 0; i < s->slot_count; i++) {
-        if (s->slots[i].size && !s->slots[i].readonly && s->slots[i].logging != on) {
-            s->slots[i].logging = on;
-            if (!slot_write(s, i)) {
-                error_set(errp, "KVM refuses to log writes to memory slot %d", i);
-                return false;
-            }
-        }
+    if (!section_to_slot(sec, &slot) || (n = slot_find(s, slot.gpa)) < 0) {
+        return;
     }
-    return true;
+    slot_sync(s, n);
+    slot_clear(s, n);
+}
+
+/* Switches the log of the section's slot; the listener replays log_start after each add. */
+static void section_log(const MemorySection *sec, bool on)
+{
+    KvmState *s = kvm_state;
+    KvmSlot want;
+    int n;
+
+    if (!section_to_slot(sec, &want) || want.readonly || (n = slot_find(s, want.gpa)) < 0 ||
+        s->slots[n].logging == on) {
+        return;
+    }
+    if (!on) {
+        slot_sync(s, n);
+    }
+    s->slots[n].logging = on;
+    if (!slot_write(s, n)) {
+        s->slots[n].logging = !on;
+    }
 }
 
 static void kvm_log_start(MemoryListener *l, const MemorySection *sec)
 {
-    g_autoptr(Error) err = NULL;
-
-    kvm_dirty_log_enable(true, &err);
+    section_log(sec, true);
 }
 
 static void kvm_log_stop(MemoryListener *l, const MemorySection *sec)
 {
-    g_autoptr(Error) err = NULL;
-
-    kvm_dirty_log_enable(false, &err);
+    section_log(sec, false);
 }
 
+static void left_guest(VCpu *cpu, void *opaque)
+{
+}
+
+/* With rings a vCPU in guest code may have writes that are in no ring yet (page modification log): it leaves first. */
 static void kvm_log_sync(MemoryListener *l, const MemorySection *sec)
 {
-    kvm_dirty_sync();
+    KvmSlot want;
+    VCpu *cpu;
+    int n;
+
+    if (section_to_slot(sec, &want) && (n = slot_find(kvm_state, want.gpa)) >= 0 && kvm_state->slots[n].logging) {
+        if (kvm_state->dirty_ring_size) {
+            VCPU_FOREACH(cpu) {
+                vcpu_run_sync(cpu, left_guest, NULL);
+            }
+        }
+        slot_sync(kvm_state, n);
+    }
 }
 
 void kvm_memory_init(void)

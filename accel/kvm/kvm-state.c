@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "accel/kvm/kvm-int.h"
+#include "target/i386/cpuid.h"
+#include "target/i386/tsc.h"
 
 /* ---- general and system registers ---- */
 
@@ -76,24 +78,23 @@ static void segment_to_state(X86Segment *s, const struct kvm_segment *k)
               (k->g ? DESC_G : 0);
 }
 
-#define FOR_SEGMENTS(st, sr, fn, order)            \
-    do {                                           \
-        fn(order((st)->seg[SEG_ES], (sr)->es));    \
-        fn(order((st)->seg[SEG_CS], (sr)->cs));    \
-        fn(order((st)->seg[SEG_SS], (sr)->ss));    \
-        fn(order((st)->seg[SEG_DS], (sr)->ds));    \
-        fn(order((st)->seg[SEG_FS], (sr)->fs));    \
-        fn(order((st)->seg[SEG_GS], (sr)->gs));    \
-        fn(order((st)->ldt, (sr)->ldt));           \
-        fn(order((st)->tr, (sr)->tr));             \
+#define FOR_SEGMENTS(st, sr, fn)              \
+    do {                                      \
+        fn(&(st)->seg[SEG_ES], &(sr)->es);    \
+        fn(&(st)->seg[SEG_CS], &(sr)->cs);    \
+        fn(&(st)->seg[SEG_SS], &(sr)->ss);    \
+        fn(&(st)->seg[SEG_DS], &(sr)->ds);    \
+        fn(&(st)->seg[SEG_FS], &(sr)->fs);    \
+        fn(&(st)->seg[SEG_GS], &(sr)->gs);    \
+        fn(&(st)->ldt, &(sr)->ldt);           \
+        fn(&(st)->tr, &(sr)->tr);             \
     } while (0)
-#define SAME_ORDER(a, b) &(a), &(b)
 
 static void sregs_from_state(const X86CPU *cpu, struct kvm_sregs *sr)
 {
     const X86State *st = cpu->st;
 
-    FOR_SEGMENTS(st, sr, segment_from_state, SAME_ORDER);
+    FOR_SEGMENTS(st, sr, segment_from_state);
     sr->gdt.base = st->gdt.base;
     sr->gdt.limit = st->gdt.limit;
     sr->idt.base = st->idt.base;
@@ -113,7 +114,7 @@ static void sregs_to_state(X86CPU *cpu, const struct kvm_sregs *sr)
 {
     X86State *st = cpu->st;
 
-    FOR_SEGMENTS(st, sr, segment_to_state, SAME_ORDER);
+    FOR_SEGMENTS(st, sr, segment_to_state);
     st->gdt.base = sr->gdt.base;
     st->gdt.limit = sr->gdt.limit;
     st->idt.base = sr->idt.base;
@@ -149,6 +150,7 @@ static const MsrField msr_fields[] = {
     MSR(0x208, mtrr_phys[8]), MSR(0x209, mtrr_phys[9]), MSR(0x20a, mtrr_phys[10]), MSR(0x20b, mtrr_phys[11]),
     MSR(0x20c, mtrr_phys[12]), MSR(0x20d, mtrr_phys[13]), MSR(0x20e, mtrr_phys[14]), MSR(0x20f, mtrr_phys[15]),
 };
+#define MSR_TSC 0x10
 #define MSR_FIELDS (sizeof(msr_fields) / sizeof(msr_fields[0]))
 
 typedef struct MsrBatch {
@@ -156,7 +158,7 @@ typedef struct MsrBatch {
     struct kvm_msr_entry entries[MSR_FIELDS];
 } MsrBatch;
 
-/* MSRs that this host does not save have no meaning for the guest; the TSC and those outside the list always work. */
+/* MSRs that this host does not save have no meaning for the guest. */
 static bool msr_on_host(uint32_t index)
 {
     const struct kvm_msr_list *list = kvm_state->msr_list;
@@ -169,64 +171,86 @@ static bool msr_on_host(uint32_t index)
     return index >= 0x200 && index <= 0x2ff;    /* MTRRs are never in the list */
 }
 
-static unsigned msrs_fill(MsrBatch *b, const X86State *st)
+static void *msr_place(X86State *st, const MsrField *f)
+{
+    return (char *)st + f->offset;
+}
+
+/* The batch of all MSRs that this host has, with our values: what the kernel will not read stays as it is. */
+static unsigned msrs_fill(MsrBatch *b, X86State *st)
 {
     unsigned n = 0;
 
     for (size_t i = 0; i < MSR_FIELDS; i++) {
         if (msr_on_host(msr_fields[i].index)) {
-            b->entries[n].index = msr_fields[i].index;
-            b->entries[n].reserved = 0;
-            b->entries[n].data = st ? *(const uint64_t *)((const char *)st + msr_fields[i].offset) : 0;
+            b->entries[n] = (struct kvm_msr_entry) { .index = msr_fields[i].index };
+            memcpy(&b->entries[n].data, msr_place(st, &msr_fields[i]), sizeof(uint64_t));
             n++;
         }
     }
-    b->head.nmsrs = n;
     return n;
 }
 
-/* The kernel stops at the first MSR it refuses: leave that one out and go on. */
-static void msrs_put(int fd, const X86State *st)
+/* KVM_GET_MSRS or KVM_SET_MSRS. The kernel stops at the first MSR it refuses: leave that one out and go on. */
+static void msrs_transfer(int fd, unsigned long request, MsrBatch *b, unsigned n)
 {
-    MsrBatch b;
-    unsigned n = msrs_fill(&b, st), done = 0;
+    unsigned done = 0;
 
     while (done < n) {
-        MsrBatch part;
+        MsrBatch part = { .head.nmsrs = n - done };
         int ret;
 
-        part.head.nmsrs = n - done;
-        memcpy(part.entries, b.entries + done, (n - done) * sizeof(b.entries[0]));
-        ret = kvm_ioctl(fd, KVM_SET_MSRS, &part);
-        done += (ret < 0 ? 0 : ret) + 1;
+        memcpy(part.entries, b->entries + done, (n - done) * sizeof(b->entries[0]));
+        ret = MAX(kvm_ioctl(fd, request, &part), 0);
+        memcpy(b->entries + done, part.entries, ret * sizeof(b->entries[0]));
+        done += ret + 1;
     }
 }
 
-static void msr_store(X86State *st, const struct kvm_msr_entry *e)
+/* The TSC runs on: only an offset that was changed here is written, so that reading it moves nothing. */
+static void tsc_put(KvmVcpu *v, X86CPU *cpu)
 {
+    MsrBatch b = { .entries[0] = { .index = MSR_TSC } };
+
+    if (v->tsc_known && v->tsc_offset == cpu->st->tsc_offset) {
+        return;
+    }
+    b.entries[0].data = x86_tsc_now(cpu->model->tsc_hz) + cpu->st->tsc_offset;
+    msrs_transfer(v->fd, KVM_SET_MSRS, &b, 1);
+    v->tsc_offset = cpu->st->tsc_offset;
+    v->tsc_known = true;
+}
+
+static void tsc_get(KvmVcpu *v, X86CPU *cpu)
+{
+    MsrBatch b = { .entries[0] = { .index = MSR_TSC } };
+
+    msrs_transfer(v->fd, KVM_GET_MSRS, &b, 1);
+    cpu->st->tsc_offset = v->tsc_offset = b.entries[0].data - x86_tsc_now(cpu->model->tsc_hz);
+    v->tsc_known = true;
+}
+
+/* The TSC before the deadline that is compared with it. */
+static void msrs_put(KvmVcpu *v, X86CPU *cpu)
+{
+    MsrBatch b;
+
+    tsc_put(v, cpu);
+    msrs_transfer(v->fd, KVM_SET_MSRS, &b, msrs_fill(&b, cpu->st));
+}
+
+static void msrs_get(KvmVcpu *v, X86CPU *cpu)
+{
+    X86State *st = cpu->st;
+    MsrBatch b;
+    unsigned n = 0;
+
+    tsc_get(v, cpu);
+    msrs_transfer(v->fd, KVM_GET_MSRS, &b, msrs_fill(&b, st));
     for (size_t i = 0; i < MSR_FIELDS; i++) {
-        if (msr_fields[i].index == e->index) {
-            *(uint64_t *)((char *)st + msr_fields[i].offset) = e->data;
+        if (msr_on_host(msr_fields[i].index)) {
+            memcpy(msr_place(st, &msr_fields[i]), &b.entries[n++].data, sizeof(uint64_t));
         }
-    }
-}
-
-static void msrs_get(int fd, X86State *st)
-{
-    MsrBatch b;
-    unsigned n = msrs_fill(&b, NULL), done = 0;
-
-    while (done < n) {
-        MsrBatch part;
-        int ret;
-
-        part.head.nmsrs = n - done;
-        memcpy(part.entries, b.entries + done, (n - done) * sizeof(b.entries[0]));
-        ret = kvm_ioctl(fd, KVM_GET_MSRS, &part);
-        for (int i = 0; i < ret; i++) {
-            msr_store(st, &part.entries[i]);
-        }
-        done += (ret < 0 ? 0 : ret) + 1;
     }
 }
 
@@ -426,7 +450,7 @@ void kvm_state_get(VCpu *cpu)
     sregs_to_state(x86, &sregs);
     kvm_apic_from_sregs(x86, &sregs);
     xsave_get(v->fd, x86->st);
-    msrs_get(v->fd, x86->st);
+    msrs_get(v, x86);
     events_get(v->fd, x86->st);
     debugregs_get(v->fd, x86->st);
     mp_state_get(v->fd, x86->st);
@@ -460,7 +484,7 @@ bool kvm_state_put(VCpu *cpu, Error **errp)
            step_ok(kvm_ioctl(v->fd, KVM_SET_SREGS, &sregs), "system registers", errp) &&
            step_ok(kvm_ioctl(v->fd, KVM_SET_REGS, &regs), "registers", errp) &&
            step_ok(xsave_put(v->fd, x86->st), "vector and x87 state", errp) &&
-           (msrs_put(v->fd, x86->st), true) &&
+           (msrs_put(v, x86), true) &&
            step_ok(kvm_apic_put(cpu), "local APIC", errp) &&
            step_ok(events_put(v->fd, x86->st), "pending events", errp) &&
            step_ok(debugregs_put(v->fd, x86->st), "debug registers", errp) &&

@@ -96,6 +96,9 @@ bool kvm_vcpu_create(VCpu *cpu, Error **errp)
         kvm_vcpu_destroy(cpu);
         return false;
     }
+    if (X86_CPU(cpu)->apic) {
+        X86_CPU(cpu)->apic->in_kernel = s->irqchip != KVM_CHIP_OFF;
+    }
     kvm_this_run = v->run;
     sigemptyset(&set);
     sigaddset(&set, KVM_KICK_SIGNAL);
@@ -275,8 +278,7 @@ static bool kvm_prepare_run(VCpu *cpu)
     return true;
 }
 
-/* INIT and SIPI reach a vCPU here only when its local APIC is here too; its state is then ours to change. Machine
- * lock. */
+/* INIT and SIPI come here only when the local APIC is here too; the state is then ours to change. Machine lock. */
 static void kvm_take_init_sipi(VCpu *cpu)
 {
     X86CPU *x86 = X86_CPU(cpu);

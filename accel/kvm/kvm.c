@@ -14,6 +14,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "system/runstate.h"
+
 KvmState *kvm_state;
 
 int kvm_ioctl(int fd, unsigned long request, void *arg)
@@ -177,6 +179,7 @@ static void kvm_fini(void)
         close(s->vm_fd);
     }
     close(s->dev_fd);
+    g_free(s->routes);
     g_free(s->supported);
     g_free(s->msr_list);
     g_free(s);
@@ -211,9 +214,22 @@ static bool kvm_init(const AccelProp *props, int n, Error **errp)
     return false;
 }
 
+/* The guest's paravirtual clock is the virtual clock: it stands still while the machine does. */
+static void kvm_clock_follow(void *opaque, bool running, RunState s)
+{
+    struct kvm_clock_data data = { .clock = clock_ns(CLOCK_VIRTUAL) };
+
+    if (running && kvm_state) {
+        kvm_vm_ioctl(KVM_SET_CLOCK, &data);
+    }
+}
+
 static bool kvm_machine_ready(Error **errp)
 {
     kvm_memory_init();
+    if (kvm_check_extension(KVM_CAP_ADJUST_CLOCK)) {
+        vm_change_notifier_add(kvm_clock_follow, NULL);
+    }
     return true;
 }
 

@@ -5,9 +5,9 @@
  * and the wires between them.
  *
  * Global system interrupts (GSI) 0..15 are ISA requests, at the 8259s and at I/O APIC pins of the same number but
- * for the
- * PIT's, which is at pin 2; 16..23 are PCI's at the I/O APIC. A GSI is up while any of its sources holds it up.
- * With the accelerator's own chips all GSIs go there. Machine lock. Test: tests/unit/test-pc.c.
+ * for the PIT's, which is at pin 2; 16..23 are PCI's at the I/O APIC. A GSI is up while any of its sources holds it up.
+ * Where the accelerator has these chips all GSIs go there too, and the devices here show its registers. Machine lock.
+ * Test: tests/unit/test-pc.c.
  */
 #include "hw/i386/pc.h"
 
@@ -28,9 +28,8 @@ static void pc_gsi_output(PcMachine *pc, unsigned gsi, int level)
 {
     const AccelChips *accel = &pc->parent.accel_chips;
 
-    if (accel->pic_and_ioapic) {
-        accel->gsi_set(gsi, level);
-        return;
+    if (accel->gsi_set) {
+        accel->gsi_set(gsi, level);         /* the chips below only note the level then */
     }
     if (gsi < ISA_IRQS && pc->pic.master) {
         irq_set(&pc->pic.pins[gsi], level);
@@ -123,18 +122,17 @@ static bool pc_interrupt_chips(PcMachine *pc, Error **errp)
 {
     Machine *m = &pc->parent;
 
-    if (m->accel_chips.pic_and_ioapic) {
-        return true;
-    }
     irq_init_array(&pc->pic_intr, 1, pic_intr_set, pc);
+    pc->pic.kernel = m->accel_chips.pic_kernel;
     if (!i8259_pair_init(&pc->pic, pc->isa, &pc->pic_intr, errp)) {
         return false;
     }
-    for (unsigned i = 0; i < pc->n_cpus; i++) {
+    for (unsigned i = 0; i < pc->n_cpus && !pc->pic.kernel; i++) {
         pc->cpus[i]->pic_ack = i8259_ack;
         pc->cpus[i]->pic_opaque = &pc->pic;
     }
     pc->ioapic = (IoApic *)device_new("ioapic");
+    pc->ioapic->kernel = m->accel_chips.ioapic_kernel;
     object_add_child(&m->obj, "ioapic", &pc->ioapic->parent.obj);       /* where qtest programs look for it */
     if (!device_plug(&pc->ioapic->parent, NULL, errp)) {
         return false;
@@ -171,7 +169,7 @@ static bool pc_timers_create(PcMachine *pc, Error **errp)
 {
     Device *speaker;
 
-    if (pc->parent.pit_on && !pc->parent.accel_chips.pit) {
+    if (pc->parent.pit_on) {
         pc->pit = (Pit *)isa_create(pc->isa, "isa-pit", errp);
         if (!pc->pit) {
             return false;

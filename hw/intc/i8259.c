@@ -65,11 +65,30 @@ static int i8259_next(const I8259 *s)
     return p < i8259_priority(s, serving) ? i8259_request(s, p) : -1;
 }
 
+bool i8259_output(const I8259 *s)
+{
+    return s->icw_step == 0 && i8259_next(s) >= 0;
+}
+
+static void i8259_pull(I8259 *s)
+{
+    if (s->kernel) {
+        s->kernel->get(s);
+    }
+}
+
+static void i8259_push(I8259 *s)
+{
+    if (s->kernel) {
+        s->kernel->put(s);
+    }
+}
+
 static void i8259_update(I8259 *s)
 {
-    bool out = s->icw_step == 0 && i8259_next(s) >= 0;
+    bool out = i8259_output(s);
 
-    if (out != s->int_out) {
+    if (out != s->int_out && !s->kernel) {
         s->int_out = out;
         irq_set(s->intr, out);
     }
@@ -82,6 +101,9 @@ static void i8259_set_pin(void *opaque, int n, int level)
     bool rose = level && !(s->level & bit);
 
     s->level = level ? s->level | bit : s->level & ~bit;
+    if (s->kernel) {
+        return;                             /* the board tells the kernel itself */
+    }
     if (!level && i8259_is_level(s, n)) {
         s->irr &= ~bit;                     /* an edge is latched, as in the chip sets' cores */
     } else if (level && (rose || i8259_is_level(s, n))) {
@@ -222,6 +244,7 @@ static void i8259_write(void *opaque, hwaddr addr, uint64_t value, unsigned size
 {
     I8259 *s = opaque;
 
+    i8259_pull(s);
     if (addr == 1) {
         if (s->icw_step) {
             i8259_write_icw(s, value);
@@ -236,6 +259,7 @@ static void i8259_write(void *opaque, hwaddr addr, uint64_t value, unsigned size
     } else {
         i8259_write_ocw2(s, value);
     }
+    i8259_push(s);
 }
 
 /* The read after a poll command is an INTA: bit 7 and the request when there was one. */
@@ -244,17 +268,18 @@ static uint8_t i8259_read_poll(I8259 *s)
     int n = i8259_next(s);
 
     s->poll = false;
-    if (n < 0) {
-        return 0;
+    if (n >= 0) {
+        i8259_acknowledge(s, n);
     }
-    i8259_acknowledge(s, n);
-    return 0x80 | n;
+    i8259_push(s);
+    return n < 0 ? 0 : 0x80 | n;
 }
 
 static uint64_t i8259_read(void *opaque, hwaddr addr, unsigned size)
 {
     I8259 *s = opaque;
 
+    i8259_pull(s);
     if (s->poll) {
         return i8259_read_poll(s);
     }
@@ -266,6 +291,7 @@ static uint64_t i8259_read(void *opaque, hwaddr addr, unsigned size)
 
 static uint64_t i8259_elcr_read(void *opaque, hwaddr addr, unsigned size)
 {
+    i8259_pull(opaque);
     return ((I8259 *)opaque)->elcr;
 }
 
@@ -273,9 +299,11 @@ static void i8259_elcr_write(void *opaque, hwaddr addr, uint64_t value, unsigned
 {
     I8259 *s = opaque;
 
+    i8259_pull(s);
     s->elcr = value & s->elcr_mask;
     i8259_follow_levels(s);
     i8259_update(s);
+    i8259_push(s);
 }
 
 static const MemoryRegionOps i8259_ops = {
@@ -320,6 +348,12 @@ static void i8259_reset(Object *obj)
     s->vector_base = 0;
     s->icw_step = 0;
     i8259_update(s);
+    i8259_push(s);
+}
+
+static void i8259_pre_save(void *opaque)
+{
+    i8259_pull(opaque);
 }
 
 /* The INTR output goes to the CPUs, which load their own state: only the derived copy is set. */
@@ -333,8 +367,11 @@ static bool i8259_post_load(void *opaque, Error **errp)
         return false;
     }
     s->vector_base &= 0xf8;
-    s->int_out = s->icw_step == 0 && i8259_next(s) >= 0;
-    irq_set(s->intr, s->int_out);
+    s->int_out = i8259_output(s);
+    i8259_push(s);
+    if (!s->kernel) {
+        irq_set(s->intr, s->int_out);
+    }
     return true;
 }
 
@@ -359,7 +396,7 @@ static const VMField i8259_fields[] = {
     VM_END
 };
 static const VMState i8259_vmstate = {
-    .name = "i8259", .version = 1, .fields = i8259_fields, .post_load = i8259_post_load,
+    .name = "i8259", .version = 1, .fields = i8259_fields, .pre_save = i8259_pre_save, .post_load = i8259_post_load,
 };
 
 static const Property i8259_props[] = {
@@ -385,7 +422,7 @@ TYPE_REGISTER(i8259_type)
 
 /* ---- the pair ---- */
 
-static I8259 *i8259_new(IsaBus *bus, bool master, Irq intr, Error **errp)
+static I8259 *i8259_new(IsaBus *bus, bool master, Irq intr, const I8259Kernel *kernel, Error **errp)
 {
     Device *dev = device_new("isa-i8259");
     I8259 *s = (I8259 *)dev;
@@ -395,6 +432,7 @@ static I8259 *i8259_new(IsaBus *bus, bool master, Irq intr, Error **errp)
     s->elcr_mask = master ? 0xf8 : 0xde;    /* 0, 1, 2, 8 and 13 are the chip set's own: edge */
     s->master = master;
     s->intr = intr;
+    s->kernel = kernel;
     return device_plug(dev, &bus->bus, errp) ? s : NULL;
 }
 
@@ -412,11 +450,11 @@ static void i8259_pair_set(void *opaque, int n, int level)
 bool i8259_pair_init(I8259Pair *pair, IsaBus *bus, Irq intr, Error **errp)
 {
     irq_init_array(pair->pins, 16, i8259_pair_set, pair);
-    pair->master = i8259_new(bus, true, intr, errp);
+    pair->master = i8259_new(bus, true, intr, pair->kernel, errp);
     if (!pair->master) {
         return false;
     }
-    pair->slave = i8259_new(bus, false, &pair->master->pins[CASCADE], errp);
+    pair->slave = i8259_new(bus, false, &pair->master->pins[CASCADE], pair->kernel, errp);
     pair->master->slave = pair->slave;
     return pair->slave != NULL;
 }

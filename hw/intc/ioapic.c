@@ -34,13 +34,27 @@ static void ioapic_send(IoApic *s, int pin)
     }
 }
 
+static void ioapic_pull(IoApic *s)
+{
+    if (s->kernel) {
+        s->kernel->get(s);
+    }
+}
+
+static void ioapic_push(IoApic *s)
+{
+    if (s->kernel) {
+        s->kernel->put(s);
+    }
+}
+
 /* Sends what pin n may send now: the one place where requests turn into messages. */
 static void ioapic_update(IoApic *s, int n)
 {
     uint32_t bit = 1u << n;
     uint64_t *e = &s->redir[n];
 
-    if (!(s->irr & bit) || (*e & REDIR_MASKED)) {
+    if (s->kernel || !(s->irr & bit) || (*e & REDIR_MASKED)) {
         return;
     }
     if (*e & REDIR_LEVEL) {
@@ -62,6 +76,9 @@ static void ioapic_set_pin(void *opaque, int n, int level)
     bool level_triggered = s->redir[n] & REDIR_LEVEL;
 
     s->level = level ? s->level | bit : s->level & ~bit;
+    if (s->kernel) {
+        return;                             /* the board tells the kernel itself */
+    }
     if (!level) {
         s->irr &= ~bit;
     } else if (level_triggered || (rose && !(s->redir[n] & REDIR_MASKED))) {
@@ -140,6 +157,7 @@ static uint64_t ioapic_read(void *opaque, hwaddr addr, unsigned size)
 {
     IoApic *s = opaque;
 
+    ioapic_pull(s);
     switch (addr) {
     case IOREGSEL: return s->select;
     case IOWIN: return size == 4 ? ioapic_read_register(s) : 0;
@@ -151,6 +169,7 @@ static void ioapic_write(void *opaque, hwaddr addr, uint64_t value, unsigned siz
 {
     IoApic *s = opaque;
 
+    ioapic_pull(s);
     switch (addr) {
     case IOREGSEL:
         s->select = value;
@@ -168,6 +187,7 @@ static void ioapic_write(void *opaque, hwaddr addr, uint64_t value, unsigned siz
     default:
         break;
     }
+    ioapic_push(s);
 }
 
 static const MemoryRegionOps ioapic_ops = {
@@ -200,6 +220,12 @@ static void ioapic_reset(Object *obj)
     for (int n = 0; n < IOAPIC_PINS; n++) {
         s->redir[n] = REDIR_MASKED;
     }
+    ioapic_push(s);
+}
+
+static void ioapic_pre_save(void *opaque)
+{
+    ioapic_pull(opaque);
 }
 
 static bool ioapic_post_load(void *opaque, Error **errp)
@@ -210,6 +236,10 @@ static bool ioapic_post_load(void *opaque, Error **errp)
     for (int n = 0; n < IOAPIC_PINS; n++) {
         s->redir[n] &= (uint64_t)REDIR_HIGH_WRITABLE << 32 | REDIR_LOW_WRITABLE | REDIR_REMOTE_IRR;
         ioapic_update(s, n);
+    }
+    ioapic_push(s);
+    if (s->changed) {
+        s->changed(s);
     }
     return true;
 }
@@ -223,7 +253,7 @@ static const VMField ioapic_fields[] = {
     VM_END
 };
 static const VMState ioapic_vmstate = {
-    .name = "ioapic", .version = 1, .fields = ioapic_fields, .post_load = ioapic_post_load,
+    .name = "ioapic", .version = 1, .fields = ioapic_fields, .pre_save = ioapic_pre_save, .post_load = ioapic_post_load,
 };
 
 static const Property ioapic_props[] = {

@@ -66,13 +66,23 @@ const char *const *machine_data_dirs_builtin(void);
 
 /* Interrupt chips that the accelerator brings itself; filled before the board is built. */
 typedef struct AccelChips {
-    bool pic_and_ioapic;                        /* then interrupt lines (GSI numbers) go to gsi_set */
-    bool pit;
+    /* The accelerator has the 8259s and the I/O APIC: where interrupt lines (GSIs) go. NULL: the board has them. */
     void (*gsi_set)(int gsi, int level);
-    /* Local APICs are the accelerator's, the I/O APIC is the board's: where its messages go, and who hears of its
-     * changes. */
+    /* Then the board's devices show and save them by these (hw/intc/i8259.h, ioapic.h). */
+    const struct I8259Kernel *pic_kernel;
+    const struct IoApicKernel *ioapic_kernel;
+    /* It has the local APICs, the board the I/O APIC: where its messages go, and who hears of its changes. */
     void (*ioapic_deliver)(void *opaque, uint32_t dest, bool logical, uint8_t mode, uint8_t vector, bool level);
     void (*ioapic_changed)(void *ioapic);
+    /*
+     * Interrupts from descriptors: a route is a message (MSI) with a number; after irqfd_set(fd, number, true) each
+     * write to the eventfd fd sends it, with none of our threads in between. Numbers below the first route are GSIs.
+     * Negative errno on failure. NULL: this accelerator has none of it, the owner of the descriptor polls it.
+     */
+    int (*msi_route_new)(uint64_t address, uint32_t data);
+    void (*msi_route_set)(int route, uint64_t address, uint32_t data);
+    void (*msi_route_free)(int route);
+    int (*irqfd_set)(int fd, int route, bool on);
     bool smm;                                   /* its CPUs have system management mode */
 } AccelChips;
 

@@ -118,6 +118,14 @@ uint32_t apic_timer_count(X86Apic *a)
     return passed >= total ? 0 : total - passed;
 }
 
+void apic_timer_note_count(X86CPU *cpu, uint32_t left)
+{
+    X86Apic *a = cpu->apic;
+    uint32_t passed = a->regs.timer_initial - MIN(left, a->regs.timer_initial);
+
+    a->regs.timer_start = clock_ns(CLOCK_VIRTUAL) - count_ns(a) * passed;
+}
+
 static void arm_deadline(X86Apic *a)
 {
     uint64_t deadline = a->cpu->st->tsc_deadline, now = x86_rdtsc(a->cpu);

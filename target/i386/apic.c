@@ -434,6 +434,9 @@ void apic_detach(X86CPU *cpu)
 
 void apic_post_load(X86Apic *a)
 {
+    if (a->in_kernel) {
+        return;
+    }
     apic_timer_restart(a);
     apic_lint0_update(a, false);
     apic_update(a);

@@ -102,6 +102,16 @@ static const VMField apic_fields[] = {
     VM_FIELD(X86Apic, lint0_level, VM_BOOL), VM_END
 };
 
+/* A timer that has nothing to count has no start: so the same bytes whoever had the APIC. */
+static void apic_pre_save(void *opaque)
+{
+    X86Apic *a = opaque;
+
+    if (!apic_reg_read(a->cpu, 0x390)) {
+        a->regs.timer_start = 0;
+    }
+}
+
 static bool apic_judge(void *opaque, Error **errp)
 {
     X86Apic *a = opaque;
@@ -112,7 +122,8 @@ static bool apic_judge(void *opaque, Error **errp)
     return true;
 }
 
-const VMState x86_apic_vmstate = { .name = "apic", .version = 1, .fields = apic_fields, .post_load = apic_judge };
+const VMState x86_apic_vmstate = { .name = "apic", .version = 1, .fields = apic_fields, .pre_save = apic_pre_save,
+                                   .post_load = apic_judge };
 
 /* ---- one pair for each CPU ---- */
 void x86_vmstate_register(X86CPU *cpu)

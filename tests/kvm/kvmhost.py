@@ -2,8 +2,9 @@
 """A Linux with /dev/kvm to run commands on: this host, or, where it has none, a Debian guest with kvm-amd inside the
 peer (Debian's qemu-system-x86_64 under TCG emulates SVM), so that the KVM accelerator is tested on every machine.
 
-run(files, script, timeout) puts the files (host path -> absolute path there; programs with their libraries) and
-runs the shell script; it returns its output. The nested case needs CLEAT_GUEST_DIR (kernel with modules, initramfs).
+run(files, script, timeout) puts the files (host path -> absolute path there; programs with their libraries) and runs
+the shell script; it returns its output. The nested case needs CLEAT_GUEST_DIR (kernel with modules, initramfs); its
+console can be followed in the file CLEAT_KVMHOST_LOG.
 """
 import glob
 import os
@@ -42,7 +43,8 @@ def make_extra_cpio(files, script, guest_dir, out):
         for module in ('irqbypass', 'kvm', 'kvm-amd'):
             found = glob.glob(f'{guest_dir}/root/lib/modules/*/kernel/**/{module}.ko', recursive=True)
             copy_into(root, found[0], f'/{module}.ko')
-        text = ('#!/bin/sh\nfor m in irqbypass kvm kvm-amd; do insmod /$m.ko; done\nmount -t tmpfs tmp /tmp\n'
+        # npt=0: the peer's nested paging loses guests that use PAE paging at their first interrupt.
+        text = ('#!/bin/sh\ninsmod /irqbypass.ko\ninsmod /kvm.ko\ninsmod /kvm-amd.ko npt=0\nmount -t tmpfs tmp /tmp\n'
                 f'echo {BEGIN}\n{script}\necho {END}\n')
         pathlib.Path(root, 'script').write_text(text, encoding='utf-8')
         listing = subprocess.run(['find', '.'], cwd=root, capture_output=True, check=True).stdout
@@ -62,9 +64,14 @@ def run_nested(files, script, timeout):
         cmd = [PEER, '-M', 'q35', '-accel', 'tcg', '-cpu', 'max', '-smp', '2', '-m', '1024', '-nodefaults',
                '-display', 'none', '-serial', 'stdio', '-no-reboot', '-kernel', f'{guest_dir}/vmlinuz',
                '-initrd', initrd, '-append', 'console=ttyS0 panic=-1 quiet mitigations=off cleat.exec=sh,/script']
-        done = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              timeout=timeout, check=False)
-    text = done.stdout.decode('utf-8', 'replace').replace('\r', '')
+        log = pathlib.Path(os.environ.get('CLEAT_KVMHOST_LOG') or f'{work}/log')
+        with open(log, 'wb') as f:
+            try:
+                subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.DEVNULL, timeout=timeout,
+                               check=False)
+            except subprocess.TimeoutExpired:
+                f.write(b'\nthe nested host was stopped: it took too long\n')
+        text = log.read_bytes().decode('utf-8', 'replace').replace('\r', '')
     if BEGIN not in text:
         raise RuntimeError(f'the nested host did not come up:\n{text[-2000:]}')
     return text.split(BEGIN, 1)[1].split(END, 1)[0].lstrip('\n')

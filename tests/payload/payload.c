@@ -1,56 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A bare-metal guest that exercises an accelerator and the platform and prints a transcript on port e9h, the same
- * whatever runs it. Built twice, -m32 (PAE) and -m64. Ends by what END says: isa-debug-exit (0), a
- * keyboard-controller reset
- * (1), a triple fault (2), or an endless HLT (3).
+ * whatever runs it. Built three times: -m16 (real mode with 4 GiB data segments), -m32 (PAE) and -m64. Ends by what
+ * END says: isa-debug-exit (0), a keyboard-controller reset (1), a triple fault (2), an endless HLT (3), or
+ * test_accel() and then isa-debug-exit (4).
  */
-#include <stdint.h>
+#include "payload.h"
 
 #ifndef END
 #define END 0
 #endif
-#ifdef __x86_64__
-#define MODE "64 "
-#else
-#define MODE "32 "
-#endif
 
-#define LAPIC 0xfee00000ul
-#define IOAPIC 0xfec00000ul
+volatile uint32_t ticks[VECTORS], ap_ipi, eoi_held;
+static volatile uint32_t ap_up, ap_counter;
 
-static volatile uint32_t ticks[4];      /* interrupts seen, by vector - 0x30 */
-static volatile uint32_t ap_up, ap_ipi, ap_counter;
-
-static inline void outb(uint16_t port, uint8_t v)
-{
-    __asm__ volatile("outb %0, %1" : : "a"(v), "Nd"(port));
-}
-
-static inline void outl(uint16_t port, uint32_t v)
-{
-    __asm__ volatile("outl %0, %1" : : "a"(v), "Nd"(port));
-}
-
-static inline uint8_t inb(uint16_t port)
-{
-    uint8_t v;
-
-    __asm__ volatile("inb %1, %0" : "=a"(v) : "Nd"(port));
-    return v;
-}
-
-static inline uint32_t mmio_read(unsigned long a)
-{
-    return *(volatile uint32_t *)a;
-}
-
-static inline void mmio_write(unsigned long a, uint32_t v)
-{
-    *(volatile uint32_t *)a = v;
-}
-
-static void print(const char *s)
+void print(const char *s)
 {
     while (*s) {
         outb(0xe9, *s++);
@@ -70,7 +34,7 @@ static void print_number(uint32_t v)
     print(buf + n);
 }
 
-static void line(const char *what, uint32_t v)
+void line(const char *what, uint32_t v)
 {
     print(MODE);
     print(what);
@@ -88,20 +52,35 @@ void isr(int vector)
     }
     if (vector == 48) {
         outb(0x20, 0x20);
-    } else {
+    } else if (!eoi_held) {
         mmio_write(LAPIC + 0xb0, 0);
     }
 }
 
-extern char isr_stub_48[], isr_stub_49[], isr_stub_50[], isr_stub_51[];
+extern char isr_stub_48[], isr_stub_49[], isr_stub_50[], isr_stub_51[], isr_stub_52[], isr_stub_53[];
 
+#ifdef BITS16
+#define CODE_BASE 0xf0000ul
+
+/* The vector table at address 0, which the compiler must not take for a null pointer. */
+static void gate_set(int n, const char *stub)
+{
+    unsigned long entry = ((unsigned long)stub - CODE_BASE) | 0xf000ul << 16;
+
+    __asm__ volatile("movl %0, (%1)" : : "r"(entry), "r"(n * 4) : "memory");
+}
+
+static void idt_load(void)
+{
+}
+#else
 typedef struct Gate {
     uint16_t low, selector, type, high;
 #ifdef __x86_64__
     uint32_t top, zero;
 #endif
 } Gate;
-static Gate idt[52];
+static Gate idt[VECTORS_FIRST + VECTORS];
 
 static void gate_set(int n, const char *stub)
 {
@@ -127,15 +106,16 @@ static void idt_load(void)
 
     __asm__ volatile("lidt %0" : : "m"(desc));
 }
+#endif
 
-static void wait_ticks(int n, uint32_t want)
+void wait_ticks(int n, uint32_t want)
 {
     while (ticks[n] < want) {
         __asm__ volatile("sti; hlt; cli");
     }
 }
 
-static void pit_start(void)
+void pit_start(void)
 {
     outb(0x43, 0x34);
     outb(0x40, 1193 & 0xff);
@@ -182,7 +162,7 @@ static void test_lapic_timer(void)
     line("timer-lapic", 5);
 }
 
-static void icr_send(uint32_t dest, uint32_t low)
+void icr_send(uint32_t dest, uint32_t low)
 {
     mmio_write(LAPIC + 0x310, dest << 24);
     mmio_write(LAPIC + 0x300, low);
@@ -204,6 +184,11 @@ void ap_main(void)
         __asm__ volatile("lock incl %0" : "+m"(ap_counter));
     }
     ap_up = 2;
+#if END == 4
+    for (;;) {
+        __asm__ volatile("sti; hlt; cli");
+    }
+#endif
 }
 
 static void test_ipi(void)
@@ -247,6 +232,10 @@ static void test_string_io(void)
     const char *p = text;
     unsigned long n = sizeof(text) - 1;
 
+#ifdef BITS16
+    __asm__ volatile("addr32 rep outsb" : "+S"(p), "+c"(n) : "d"(0xe9) : "memory");
+    return;
+#endif
     __asm__ volatile("rep outsb" : "+S"(p), "+c"(n) : "d"(0xe9) : "memory");
 }
 
@@ -263,7 +252,7 @@ static void test_sse(void)
 static void finish(void)
 {
     print(MODE "end\n");
-#if END == 0
+#if END == 0 || END == 4
     outl(0xf4, 0x10);
 #elif END == 1
     outb(0x64, 0xfe);
@@ -273,7 +262,7 @@ static void finish(void)
         unsigned long base;
     } __attribute__((packed)) none = { 0, 0 };
 
-    __asm__ volatile("lidt %0; int3" : : "m"(none));
+    __asm__ volatile("lidt (%0); int3" : : "r"(&none));
 #endif
     for (;;) {
         __asm__ volatile("cli; hlt");
@@ -287,6 +276,8 @@ void bsp_main(void)
     gate_set(49, isr_stub_49);
     gate_set(50, isr_stub_50);
     gate_set(51, isr_stub_51);
+    gate_set(52, isr_stub_52);
+    gate_set(53, isr_stub_53);
     idt_load();
     print(MODE "pio ok\n");
     test_string_io();
@@ -296,5 +287,8 @@ void bsp_main(void)
     test_ioapic_timer();
     test_lapic_timer();
     test_ipi();
+#if END == 4
+    test_accel();
+#endif
     finish();
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the reset vector to C in 32-bit PAE mode (built with -m32) or 64-bit mode (-m64), for the boot processor and, through
+ * From the reset vector to C in 16-bit real mode (built with -DBITS16), 32-bit PAE mode (-m32) or 64-bit mode
+ * (-m64), for the boot processor and, through
  * a trampoline at 8000h, for application processors. Real-mode checks come first: their lines start with "16".
- * Memory: IVT 0, page tables 2000h.., trampoline 8000h, stacks up to 70000h, data 10000h.
+ * Memory: IVT 0, page tables 2000h.., trampoline 8000h, stacks up to 70000h, data 10000h; in real mode stacks up to
+ * 7000h and f000h, data 9000h.
  */
 #define DEBUGCON 0xe9
 #define PT_BASE 0x2000
@@ -27,7 +29,11 @@ start16:
     put16 msg_pio
     call unreal16
     call timer16
+#ifdef BITS16
+    jmp enter16
+#else
     jmp enter_protected
+#endif
 
 /* DS:SI: text ending in 0, to the debug console */
 print16:
@@ -106,6 +112,58 @@ unreal16:
     movl $0x700, %fs:0x350(%edi)
     ret
 
+#ifdef BITS16
+/* Data and stack segments with base 0 and 4 GiB; the code stays at f000:0. Returns to the near address in %bp. */
+flat16:
+    lgdtl %cs:gdt_desc - start16
+    movl %cr0, %eax
+    orb $1, %al
+    movl %eax, %cr0
+    movw $0x10, %cx
+    movw %cx, %ds
+    movw %cx, %es
+    movw $0x20, %cx
+    movw %cx, %ss
+    andl $0xfffffffa, %eax      /* PE, EM off */
+    orb $2, %al
+    movl %eax, %cr0
+    xorw %cx, %cx
+    movw %cx, %ds
+    movw %cx, %es
+    movw %cx, %ss
+    movl %cr4, %eax
+    orl $0x600, %eax            /* OSFXSR, OSXMMEXCPT */
+    movl %eax, %cr4
+    jmpw *%bp
+
+enter16:
+    movw $1f - start16, %bp
+    jmp flat16
+1:  movl $0x7000, %esp
+    movl $0x9000, %edi          /* clear data */
+    movl $0x5000 / 4, %ecx
+    xorl %eax, %eax
+    addr32 rep stosl
+    movl $ap16, %esi
+    movl $0x8000, %edi
+    movl $ap16_end - ap16, %ecx
+    addr32 rep movsb
+    calll bsp_main
+    hlt
+
+ap_enter16:
+    cld
+    xorw %ax, %ax
+    movw %ax, %ss
+    movl $0xf000, %esp
+    movw $1f - start16, %bp
+    jmp flat16
+1:  calll ap_main
+2:  cli
+    hlt
+    jmp 2b
+#endif
+
 enter_protected:
     lgdtl %cs:gdt_desc - start16
     movl %cr0, %eax
@@ -123,6 +181,7 @@ gdt:
     .quad 0x00cf9b000000ffff    /* 08: 32-bit code */
     .quad 0x00cf93000000ffff    /* 10: data */
     .quad 0x00af9b000000ffff    /* 18: 64-bit code */
+    .quad 0x008f93000000ffff    /* 20: 16-bit stack */
 gdt_desc:
     .word . - gdt - 1
     .long gdt
@@ -231,6 +290,10 @@ ap16:
     cli
     xorw %ax, %ax
     movw %ax, %ds
+#ifdef BITS16
+    .byte 0xea                  /* ljmpw $0xf000, $ap_enter16 */
+    .word ap_enter16 - start16, 0xf000
+#endif
     lgdtl %cs:ap_gdt_desc - ap16
     movl %cr0, %eax
     orb $1, %al
@@ -248,7 +311,7 @@ ap32:
     call load_data_segments
     jmp enter_paging
 
-/* Interrupt stubs: vectors 30h..33h call isr(vector) */
+/* Interrupt stubs: vectors 30h..35h call isr(vector) */
     .text
 #ifdef __x86_64__
     .code64
@@ -261,6 +324,19 @@ isr_stub_\n:
     call isr
     pop %r11; pop %r10; pop %r9; pop %r8; pop %rdi; pop %rsi; pop %rdx; pop %rcx; pop %rax
     iretq
+.endm
+#elif defined(BITS16)
+    .code16
+.macro stub n
+    .globl isr_stub_\n
+isr_stub_\n:
+    pushal
+    pushl $\n
+    cld
+    calll isr
+    addl $4, %esp
+    popal
+    iretw
 .endm
 #else
 .macro stub n
@@ -279,6 +355,8 @@ isr_stub_\n:
     stub 49
     stub 50
     stub 51
+    stub 52
+    stub 53
 
     .section .reset, "ax"
     .code16

@@ -11,7 +11,14 @@
 
 #include "hw/isa/isa.h"
 
-typedef struct I8259 {
+typedef struct I8259 I8259;
+/* A chip that an accelerator has: bring its registers here, take them there. */
+typedef struct I8259Kernel {
+    void (*get)(I8259 *s);
+    void (*put)(I8259 *s);
+} I8259Kernel;
+
+struct I8259 {
     IsaDevice parent;
     /* config */
     uint32_t iobase, elcr_addr;     /* ports: 20h and 4d0h, a0h and 4d1h */
@@ -22,6 +29,7 @@ typedef struct I8259 {
     IrqLine pins[8];
     Irq intr;                       /* output INT */
     struct I8259 *slave;            /* master only: who answers for request 2 */
+    const I8259Kernel *kernel;      /* NULL: the chip is here; else `registers` are a copy, and no output is driven */
     /* registers */
     uint8_t level;                  /* input lines as they are now */
     uint8_t irr, imr, isr;
@@ -33,15 +41,18 @@ typedef struct I8259 {
     bool read_isr, poll, special_mask, auto_eoi, rotate_on_aeoi, special_nested;
     /* derived */
     bool int_out;
-} I8259;
+};
 
 typedef struct I8259Pair {
     I8259 *master, *slave;
     IrqLine pins[16];               /* ISA requests; 2 is the cascade and ignored */
+    const I8259Kernel *kernel;      /* set before i8259_pair_init(): an accelerator has both; NULL: they are here */
 } I8259Pair;
 
 /* Creates both chips on bus; intr is the pair's INTR output (changed levels only). */
 bool i8259_pair_init(I8259Pair *pair, IsaBus *bus, Irq intr, Error **errp);
+/* Is there a request to pass on, going by the registers? */
+bool i8259_output(const I8259 *s);
 /* The CPU's INTA cycle: returns the vector; a request that went away gives IRQ 7's. */
 int i8259_ack(void *pair);
 /* Is INTR up? */

@@ -16,7 +16,14 @@
 #define IOAPIC_PINS 24
 #define IOAPIC_SIZE 0x1000
 
-typedef struct IoApic {
+typedef struct IoApic IoApic;
+/* An I/O APIC that an accelerator has: bring its registers here, take them there. */
+typedef struct IoApicKernel {
+    void (*get)(IoApic *s);
+    void (*put)(IoApic *s);
+} IoApicKernel;
+
+struct IoApic {
     Device parent;
     /* config */
     uint8_t version;                /* 11h or 20h */
@@ -28,13 +35,14 @@ typedef struct IoApic {
                     bool level);
     void *deliver_opaque;
     void (*changed)(void *ioapic);  /* the redirection table was written; NULL: nobody cares */
+    const IoApicKernel *kernel;     /* NULL: the chip is here; else `registers` are a copy, and nothing is sent */
     /* registers */
     uint8_t select;                 /* IOREGSEL */
     uint8_t id;                     /* bits 3..0 */
     uint32_t level;                 /* input lines as they are now */
     uint32_t irr;                   /* requests not yet delivered */
     uint64_t redir[IOAPIC_PINS];    /* redirection table as the guest reads it */
-} IoApic;
+};
 
 /* An EOI for `vector` from a local APIC. */
 void ioapic_eoi(void *ioapic, int vector);

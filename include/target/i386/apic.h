@@ -40,6 +40,7 @@ struct X86Apic {
     /* host side */
     pthread_mutex_t timer_lock;     /* leaf lock: timer and the fields it reads */
     Timer timer;
+    bool in_kernel;                 /* an accelerator has the real one: regs are a copy and no timer runs here */
     _Atomic bool lint0_level;       /* the 8259's output, as this CPU's LINT0 sees it */
 };
 
@@ -76,6 +77,8 @@ void apic_reg_write(X86CPU *cpu, unsigned offset, uint32_t v);
 void apic_set_irr(X86Apic *apic, uint8_t vector, bool level);
 /* After regs were loaded from elsewhere (vmstate, KVM): arms the timer, looks for interrupts. */
 void apic_post_load(X86Apic *apic);
+/* The timer has `left` counts to go now (its other registers are set): for copies of an APIC that is elsewhere. */
+void apic_timer_note_count(X86CPU *cpu, uint32_t left);
 /* PENDING_APIC again where an interrupt is above the priority. CPU's thread. */
 void apic_update(X86Apic *apic);
 void apic_eoi(X86Apic *apic);
