@@ -2,7 +2,7 @@
 /*
  * How a PC starts: firmware, or a kernel without it; and what either finds in CMOS and fw_cfg.
  *
- * With -kernel, no -bios and no option ROM, no firmware runs: at each reset, after the devices' resets, this file does
+ * With -kernel, no -bios and no option ROM (a device's or -option-rom's), no firmware runs: at each reset, after the devices' resets, this file does
  * firmware's part (PCI resources, interrupt routing, MTRRs, tables in memory) and enters the kernel. Main thread.
  * Tests: tests/unit/test-pc.c, tests/boot/.
  */
@@ -10,6 +10,7 @@
 
 #include "hw/i386/acpi-build.h"
 #include "hw/i386/chipset.h"
+#include "hw/i386/linuxboot.h"
 #include "hw/i386/pc-fw_cfg.h"
 #include "hw/i386/smbios.h"
 #include "system/runstate.h"
@@ -23,6 +24,7 @@
 #define SMBIOS_TABLE 0xf0080
 #define SEGMENT_END 0x100000
 #define TABLES_ALIGN (64 * KiB)
+#define FIRMWARE_RESERVE (256 * KiB)    /* besides the tables: what firmware keeps at the top of low RAM */
 enum { MTRR_FIXED = 11, MTRR_A0000 = 2 };   /* fixed ranges: 0, 80000h, a0000h, then c0000h in eight steps */
 enum { MTRR_WRITE_BACK = 6, MTRR_FIXED_ENABLE = 1 << 10, MTRR_ENABLE = 1 << 11, MTRR_VALID = 1 << 11 };
 
@@ -217,18 +219,37 @@ static bool boot_direct_prepare(PcMachine *pc, Error **errp)
     return true;
 }
 
+/* ---- firmware ---- */
+
+static bool boot_needs_firmware(const PcMachine *pc)
+{
+    const MachineConfig *c = &pc->parent.config;
+
+    return !c->kernel || c->bios || c->n_option_roms || pci_has_option_rom(pc->host->bus);
+}
+
+static bool boot_firmware_prepare(PcMachine *pc, Error **errp)
+{
+    uint64_t reserve = FIRMWARE_RESERVE + (pc->acpi ? ALIGN_UP(acpi_tables_size(pc->acpi), TABLES_ALIGN) : 0);
+
+    if (!pc_bios_init(pc, errp)) {
+        return false;
+    }
+    if (pc->parent.config.kernel) {
+        pc->linuxboot = linuxboot_new(pc, pc->below_4g > reserve ? pc->below_4g - reserve : 0, errp);
+    }
+    return !pc->parent.config.kernel || pc->linuxboot;
+}
+
 bool pc_boot_finish(PcMachine *pc, Error **errp)
 {
     const MachineConfig *c = &pc->parent.config;
+    bool ok;
 
     if (!c->kernel && (c->initrd || c->append)) {
         error_set(errp, "%s only allowed with -kernel option", c->initrd ? "-initrd" : "-append");
         return false;
     }
-    if (c->kernel && (c->bios || pci_has_option_rom(pc->host->bus))) {
-        error_set(errp, "-kernel '%s' together with %s needs a boot ROM that is not available yet", c->kernel,
-                  c->bios ? "-bios" : "a device's option ROM");
-        return false;
-    }
-    return (c->kernel ? boot_direct_prepare(pc, errp) : pc_bios_init(pc, errp)) && pc_fw_cfg_fill(pc, errp);
+    ok = boot_needs_firmware(pc) ? boot_firmware_prepare(pc, errp) : boot_direct_prepare(pc, errp);
+    return ok && pc_fw_cfg_fill(pc, errp);
 }

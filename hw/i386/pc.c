@@ -15,6 +15,7 @@
 
 #include "hw/i386/acpi-build.h"
 #include "hw/i386/chipset.h"
+#include "hw/i386/linuxboot.h"
 #include "hw/i386/pc-fw_cfg.h"
 #include "hw/i386/smbios.h"
 #include "target/i386/apic.h"
@@ -174,6 +175,7 @@ static void pc_machine_fini(Object *obj)
     PcMachine *pc = (PcMachine *)obj;
 
     directboot_free(pc->boot);
+    linuxboot_free(pc->linuxboot);
     acpi_build_free(pc->acpi);
     smbios_build_free(pc->smbios);
     pc_fw_cfg_free(pc);

@@ -98,6 +98,7 @@ struct PcMachine {
     unsigned n_cpus;
     /* direct boot and tables */
     DirectBoot *boot;                   /* NULL: firmware runs */
+    struct LinuxBoot *linuxboot;        /* a kernel that firmware boots, or NULL */
     struct AcpiBuild *acpi;             /* NULL: acpi=off */
     struct SmbiosBuild *smbios;
     GArray *boot_entries;               /* what firmware boots from (pc-fw_cfg.c) */
