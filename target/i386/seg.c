@@ -440,16 +440,19 @@ void x86_stack_current(X86CPU *cpu, X86Stack *s)
 
 static uint64_t stack_linear(X86CPU *cpu, const X86Stack *s, uint64_t sp, unsigned size)
 {
+    uint64_t lin = s->mask == ~0ull ? sp : (uint32_t)(s->base + sp);
+
     if (s->mask == ~0ull) {
         if (!x86_canonical(cpu->st, sp)) {
             x86_raise_err(cpu, EXCP_SS, 0);
         }
-        return sp;
-    }
-    if (sp < s->lo || sp + size - 1 > s->hi) {
+    } else if (sp < s->lo || sp + size - 1 > s->hi) {
         x86_raise_err(cpu, EXCP_SS, s->error);
     }
-    return (uint32_t)(s->base + sp);
+    if ((cpu->st->mode & MODE_AC) && s->cls == TLB_USER && (lin & (size - 1))) {
+        x86_raise_err(cpu, EXCP_AC, 0);
+    }
+    return lin;
 }
 
 void x86_stack_push(X86CPU *cpu, X86Stack *s, uint64_t v, unsigned size)

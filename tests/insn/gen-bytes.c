@@ -12,7 +12,8 @@ typedef struct Writer {
     Rng *r;
     const InsnRow *row;
     uint8_t *p;
-    bool seq, mem;
+    unsigned bits;              /* 64, 32, 16 */
+    bool seq, mem, ad16;        /* in a sequence; memory form; 16-bit addressing */
 } Writer;
 
 static void put(Writer *w, uint8_t v)
@@ -34,16 +35,28 @@ static bool has_kind(const InsnRow *row, unsigned first, unsigned second, unsign
 
 /* ---- prefixes ---- */
 
+/* FS is this process's own in 64-bit code. */
+static void put_segment(Writer *w, unsigned percent)
+{
+    static const uint8_t seg[] = { 0x65, 0x65, 0x65, 0x2e, 0x36, 0x3e, 0x26, 0x64 };
+
+    if (!w->seq && rng_percent(w->r, percent)) {
+        put(w, seg[rng_below(w->r, sizeof(seg) - (w->bits == 64))]);
+    }
+}
+
+static void put_address_size(Writer *w, unsigned percent)
+{
+    if (!w->seq && rng_percent(w->r, percent)) {
+        put(w, 0x67);
+        w->ad16 = w->bits == 32;
+    }
+}
+
 static void put_common_prefixes(Writer *w)
 {
-    static const uint8_t seg[] = { 0x65, 0x65, 0x65, 0x2e, 0x36, 0x3e, 0x26 };
-
-    if (!w->seq && rng_percent(w->r, 8)) {
-        put(w, 0x67);
-    }
-    if (!w->seq && rng_percent(w->r, 8)) {
-        put(w, seg[rng_below(w->r, sizeof(seg))]);
-    }
+    put_address_size(w, 8);
+    put_segment(w, w->bits == 64 ? 8 : 20);
     if (rng_percent(w->r, (w->row->flags & ROW_LOCK) && w->mem ? 25 : 1) && !w->seq) {
         put(w, 0xf0);
     }
@@ -59,8 +72,8 @@ static void put_operand_prefixes(Writer *w)
     unsigned pfx = w->row->pfx;
     bool plain = pfx & PFX_NONE;
 
-    if (is_near_branch(w->row) || (w->row->map == MAP_1B && w->row->opcode == 0x63)) {
-        return;                         /* 66 there or on MOVSXD: Intel's and AMD's CPUs differ */
+    if (w->bits == 64 && is_near_branch(w->row)) {
+        return;                         /* 66 there is reserved (SDM vol. 2 2.1.1): Intel and AMD differ */
     }
     if (!plain || rng_percent(w->r, 5)) {
         if (pfx == PFX_F3 || pfx == PFX_F2) {
@@ -81,7 +94,7 @@ static void put_legacy(Writer *w)
 
     put_common_prefixes(w);
     put_operand_prefixes(w);
-    if (rng_percent(w->r, 55)) {
+    if (w->bits == 64 && rng_percent(w->r, 55)) {
         put(w, 0x40 | (rng_next(w->r) & 15));
     }
     if (row->map != MAP_1B) {
@@ -136,18 +149,17 @@ static unsigned pick_rxb(Writer *w)
     if (mask_register_in(w->row, OPK_KG, OPK_KG)) {
         v |= 4;
     }
-    return v;
+    return w->bits == 64 ? v : v | 6;           /* elsewhere R and X set tell it from LDS, LES, BOUND */
 }
 
 static void put_vex(Writer *w)
 {
     unsigned rxb, l = pick_length(w, 2), vvvv = pick_vvvv(w, 16), W = pick_w(w), pp = prefix_code(w->row);
 
-    if (!w->seq && rng_percent(w->r, 6)) {
-        put(w, rng_percent(w->r, 50) ? 0x67 : 0x65);
-    }
+    put_address_size(w, 3);
+    put_segment(w, w->bits == 64 ? 3 : 20);
     rxb = pick_rxb(w);
-    if (w->row->map == MAP_VEX1 && !W && (rxb & 3) == 3) {
+    if (w->row->map == MAP_VEX1 && !W && (rxb & 3) == 3 && (w->bits == 64 || vvvv < 8)) {
         put(w, 0xc5);
         put(w, (rxb & 4) << 5 | (~vvvv & 15) << 3 | l << 2 | pp);
         return;
@@ -163,9 +175,8 @@ static void put_evex(Writer *w)
     const uint32_t f = w->row->flags;
     unsigned l = pick_length(w, 3), vvvv = pick_vvvv(w, 32), rxb = pick_rxb(w), aaa = 0, z = 0, b = 0, r2 = 1;
 
-    if (!w->seq && rng_percent(w->r, 6)) {
-        put(w, rng_percent(w->r, 50) ? 0x67 : 0x65);
-    }
+    put_address_size(w, 3);
+    put_segment(w, w->bits == 64 ? 3 : 20);
     if (!mask_register_in(w->row, OPK_KG, OPK_KG)) {
         r2 = rng_below(w->r, 2);
     }
@@ -204,6 +215,18 @@ static void put_disp32(Writer *w)
     w->p += 4;
 }
 
+static void put_memory16(Writer *w, unsigned reg)
+{
+    unsigned mod = rng_below(w->r, 3), rm = rng_below(w->r, 8);
+
+    if (w->seq || rng_percent(w->r, 10)) {
+        mod = 0;
+        rm = 6;
+    }
+    put(w, mod << 6 | reg << 3 | rm);
+    put_random(w, mod == 0 && rm == 6 ? 2 : mod);
+}
+
 static void put_memory(Writer *w, unsigned reg)
 {
     bool sib_only = w->row->flags & ROW_VSIB;
@@ -234,16 +257,23 @@ static void put_modrm(Writer *w)
     const InsnRow *row = w->row;
     unsigned reg = row->digit != 0xff ? row->digit : rng_below(w->r, 8);
 
-    if (w->mem) {
+    if (w->mem && w->ad16 && !(row->flags & ROW_VSIB)) {
+        put_memory16(w, reg);
+    } else if (w->mem) {
         put_memory(w, reg);
     } else {
         put(w, 0xc0 | reg << 3 | (row->rm != 0xff ? row->rm : rng_below(w->r, 8)));
     }
 }
 
-void bytes_generate(Rng *r, const InsnRow *row, bool in_sequence, uint8_t out[32])
+void bytes_generate(Rng *r, const InsnRow *row, unsigned bits, bool in_sequence, uint8_t out[32])
 {
-    Writer w = { r, row, out, in_sequence, false };
+    Writer w = { r, row, out, bits, in_sequence, false, bits == 16 };
+
+    if (bits == 16 && ((row->flags & ROW_VSIB) || (!in_sequence && rng_percent(r, 40)))) {
+        put(&w, 0x67);
+        w.ad16 = false;
+    }
 
     if (row->flags & ROW_MODRM) {
         w.mem = row->mod == 1 || (row->mod == 3 && !(row->flags & ROW_MODR) && rng_percent(r, 55));

@@ -180,23 +180,95 @@ uint64_t target_generate(Rng *r, unsigned size)
     return rng_percent(r, 50) ? DATA_AT + DATA_SIZE + rng_below(r, 4096) : rng_next(r) | 1ull << 60;
 }
 
+uint16_t selector_generate(Rng *r)
+{
+    uint16_t sel;
+
+    switch (rng_below(r, 4)) {
+    case 0:
+        return rng_percent(r, 50) ? SEL_DATA : rng_percent(r, 50) ? SEL_CODE32 : SEL_CODE64;
+    case 1:
+        sel = rng_below(r, 18) << 3;
+        break;
+    default:
+        sel = rng_below(r, 15) << 3 | 4;
+        break;
+    }
+    /* GDT 15 is Linux's CPU number; null selectors are 0, since kernels may make 1 to 3 so at a switch of tasks. */
+    return rng_percent(r, 2) ? rng_next(r) | 0x100 : sel >> 3 == 15 && !(sel & 4) ? 0 : sel < 8 ? 0 :
+           sel | (rng_percent(r, 80) ? 3 : 0);
+}
+
+/* A data segment that can be in a segment register before a case. */
+static uint16_t data_selector(Rng *r, unsigned null_percent)
+{
+    static const uint16_t ldt[] = { SEL_DATA16, SEL_DATA32, 0x27, 0x2f, 0x37, 0x4f, SEL_CODE16, 0x5f - 8 };
+
+    if (rng_percent(r, null_percent)) {
+        return rng_below(r, 4);
+    }
+    return segments_have(16) ? ldt[rng_below(r, G_N_ELEMENTS(ldt))] : SEL_DATA;
+}
+
+static void selectors_generate(Rng *r, InsnCase *c)
+{
+    uint16_t *sel = c->start.sel;
+
+    memset(sel, 0, sizeof(c->start.sel));
+    sel[SEG_CS] = c->bits == 64 ? SEL_CODE64 : c->bits == 32 ? SEL_CODE32 : SEL_CODE16;
+    sel[SEG_SS] = SEL_DATA;
+    if (c->bits == 64) {
+        return;
+    }
+    for (int n = 0; n < SEG_COUNT; n++) {
+        if (n != SEG_CS && n != SEG_SS) {
+            bool flat = n < SEG_FS && rng_percent(r, c->bits == 32 ? 75 : 30);
+
+            sel[n] = flat ? SEL_DATA : data_selector(r, 4);
+            if (c->bits == 16 && !flat && rng_percent(r, 60)) {
+                sel[n] = SEL_DATA16;
+            }
+        }
+    }
+    if (segments_have(16) && rng_percent(r, c->bits == 32 ? 30 : 80)) {
+        static const uint16_t stacks[] = { SEL_DATA16, SEL_DATA16, SEL_DATA32, 0x2f, 0x37, 0x4f };
+
+        sel[SEG_SS] = stacks[rng_below(r, G_N_ELEMENTS(stacks))];
+    }
+}
+
+static void stack_generate(Rng *r, InsnCase *c)
+{
+    InsnState *s = &c->start;
+    uint64_t at = DATA_AT + 0x800 + rng_below(r, 256) * 8;
+
+    if (rng_percent(r, 6)) {
+        at = target_generate(r, 8);
+    }
+    at -= c->bits == 64 ? 0 : segment_base(c, SEG_SS);
+    if (c->bits != 64) {
+        bool big = segment_of(s->sel[SEG_SS]).attr & DESC_B;
+
+        at = big ? (uint32_t)at : (uint16_t)at | (uint32_t)(rng_next(r) << 16);
+    }
+    s->regs[R_RSP] = at;
+}
+
 void state_generate(Rng *r, InsnCase *c)
 {
     InsnState *s = &c->start;
-    const InsnRow *row = x86_row(&c->insn[0]);
 
+    selectors_generate(r, c);
     for (int n = 0; n < 16; n++) {
-        s->regs[n] = number_generate(r);
+        s->regs[n] = c->bits == 64 ? number_generate(r) : (uint32_t)number_generate(r);
     }
-    s->regs[R_RSP] = DATA_AT + 0x800 + rng_below(r, 256) * 8;
-    if (rng_percent(r, 6)) {
-        s->regs[R_RSP] = target_generate(r, 8);
-    }
-    s->rip = CODE_START;
+    stack_generate(r, c);
+    s->rip = c->bits == 16 ? CODE_START - CODE_AT : CODE_START;
     s->rflags = 0x202 | (rng_next(r) & FL_ARITH) | (rng_percent(r, 20) ? FL_DF : 0);
-    if (rng_percent(r, 3) && row->xlat != XLAT_VEC && row->xlat != XLAT_MASK && row->xlat != XLAT_X87) {
+    if (rng_percent(r, 3)) {
         s->rflags |= FL_AC;
     }
     vectors_generate(r, &s->xs);
     x87_generate(r, &s->xs);
+    s->xs.xstate_bv = native_features();
 }

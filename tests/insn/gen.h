@@ -10,11 +10,20 @@
  * Random bytes of an instruction of this row, 15 or more; in_sequence: memory only by absolute
  * address or RIP.
  */
-void bytes_generate(Rng *r, const InsnRow *row, bool in_sequence, uint8_t out[32]);
-/* A start state and the window's contents around the operands. */
+void bytes_generate(Rng *r, const InsnRow *row, unsigned bits, bool in_sequence, uint8_t out[32]);
+/* A selector as a program might load it: good ones, bad ones. */
+uint16_t selector_generate(Rng *r);
+/* A start state (of code of c->bits) and the window's contents around the operands. */
 void state_generate(Rng *r, InsnCase *c);
 /* A place for a memory operand of so many bytes. */
 uint64_t target_generate(Rng *r, unsigned size);
+/* gen-aim.c: sets registers, instruction bytes and the window so that the operands of a single case are there. */
+void operands_aim(Rng *r, InsnCase *c, Insn *i);
+/* The memory operand of the instruction at byte `at` of the code, to target. */
+void memory_aim(Rng *r, InsnCase *c, Insn *i, unsigned at, uint64_t target);
+void window_fill(Rng *r, uint64_t target);
+bool is_sha(const Insn *i);
+bool gen_host_is_amd(void);
 void data_fill(Rng *r, void *buf, unsigned len);
 
 #endif

@@ -2,10 +2,11 @@
 /*
  * The differential test of the software CPU against the real one: shared shapes.
  *
- * A case is an instruction (or a short sequence) with a start state and the contents of a small
- * window of memory. It runs once on the host (native.c: ring 3, single-stepped, ended by a
- * signal) and once in the interpreter (guest.c: the whole CPU with paging, CPL 3); gen.c makes
- * cases from the instruction table and a seed; compare.c judges.
+ * A case is an instruction (or a short sequence) of 64-, 32- or 16-bit code with a start state and
+ * the contents of a small window of memory. It runs once on the host (native.c: ring 3, ended by a
+ * signal; 32-bit code through the kernel's compatibility segment, 16-bit code through an LDT) and
+ * once in the interpreter (guest.c: the whole CPU with paging, CPL 3, the same descriptors); gen.c
+ * makes cases from the instruction table and a seed; compare.c judges.
  */
 #ifndef CLEAT_TESTS_INSN_TEST_H
 #define CLEAT_TESTS_INSN_TEST_H
@@ -21,18 +22,25 @@
 #define DATA_SIZE 0x4000u
 #define CODE_AT 0x10200000ull       /* one page, not writable */
 #define CODE_START (CODE_AT + 0x800)
-#define GS_BASE (DATA_AT + 0x40)
+#define GUEST_KERNEL (64u << 20)    /* below it the interpreter's guest has supervisor pages */
+#define GS_BASE (DATA_AT + 0x40)    /* in 64-bit code */
 #define SEQUENCE_MAX 8
 #define CODE_MAX (16 * SEQUENCE_MAX)
+
+/* Selectors of the host's GDT (Linux) and of the LDT that segments.c sets up. */
+enum { SEL_CODE32 = 0x23, SEL_DATA = 0x2b, SEL_CODE64 = 0x33,
+       SEL_CODE16 = 0x0f, SEL_DATA16 = 0x17, SEL_DATA32 = 0x1f, SEL_LDT_LAST = 0x67 };
 
 typedef struct InsnState {
     uint64_t regs[16];
     uint64_t rip, rflags;
-    X86XSave xs;                    /* XSTATE_BV is not looked at */
+    uint16_t sel[SEG_COUNT];
+    X86XSave xs;                    /* XSTATE_BV, at the start only: components not in their initial state */
 } InsnState;
 
 typedef struct InsnCase {
     uint64_t seed;
+    unsigned bits;                  /* of the code: 64, 32, 16 */
     InsnState start;
     uint8_t code[CODE_MAX + 32];    /* followed by int3 */
     unsigned length, count;         /* bytes, instructions */
@@ -40,6 +48,8 @@ typedef struct InsnCase {
     bool undecodable;               /* our decoder refuses it: #UD expected */
     uint16_t flags_undef;           /* left undefined at the end */
     uint64_t target;                /* where the (first) memory operand is */
+    bool reloads;                   /* may load a segment register */
+    bool xsave;                     /* the XSAVE family: the window holds an image at target */
 } InsnCase;
 
 typedef struct InsnOutcome {
@@ -47,7 +57,6 @@ typedef struct InsnOutcome {
     int vector;                     /* of the fault, -1: none */
     uint32_t error;
     uint64_t cr2;
-    bool endless;                   /* gave up */
 } InsnOutcome;
 
 /* Window contents at the start of a case, and where each world keeps its copy. */
@@ -55,19 +64,44 @@ extern uint8_t window_start[DATA_SIZE];
 
 /* native.c */
 bool native_init(const char **reason);          /* false: this host cannot run the test */
-uint64_t native_features(void);                 /* XFEATURE_* of the host */
+uint64_t native_features(void);                 /* XFEATURE_* of the host that the test knows */
+uint64_t native_xcr0(void);
 uint8_t *native_window(void);                   /* writable view of the data window */
 void native_run(const InsnCase *c, bool step, InsnOutcome *out);
-uint16_t native_selector(int seg);
+bool native_has_fsgsbase(void);
+/* Does this process have something of its own at that address? Such a case says nothing. */
+bool native_owns(uint64_t address);
+/* Offset of a component in the host's standard format; 0: not there. */
+unsigned native_xsave_offset(unsigned component);
 
 /* guest.c */
 void guest_init(void);
 X86CPU *guest_cpu(void);
 uint8_t *guest_window(void);
 void guest_run(const InsnCase *c, InsnOutcome *out);
+/* CPU mode bits that the decoder looks at. */
+uint32_t guest_mode(unsigned bits);
+
+/* segments.c: one set of descriptors for both worlds. */
+void segments_init(void);                       /* asks the host for the LDT */
+bool segments_have(unsigned bits);              /* can code of so many bits run here? 16: there is an LDT */
+void segments_write(uint8_t *gdt, uint8_t *ldt);    /* SEGMENTS_GDT and SEGMENTS_LDT bytes */
+enum { SEGMENTS_GDT = 16 * 8, SEGMENTS_LDT = 13 * 8 };
+X86Segment segment_of(uint16_t selector);       /* hidden part; unusable when null or not there */
+uint64_t segment_base(const InsnCase *c, int seg);  /* at the start of a case */
+unsigned code_bits(uint16_t cs);
+
+/* xsave.c */
+bool is_xsave(const Insn *i);
+/* Moves the components of the image in a window from our places to the host's, and back. */
+void xsave_to_native(const InsnCase *c, uint8_t *window);
+void xsave_from_native(const InsnCase *c, uint8_t *window);
+/* Lets components in their initial state differ in XSTATE_BV (SDM vol. 1 13.6: XINUSE of them is not defined). */
+void xsave_tame(const InsnCase *c, uint8_t *native, const uint8_t *guest);
 
 /* gen.c */
 const char *row_skip_reason(unsigned op);       /* NULL: ring 3 can run it here */
+bool row_in(unsigned op, unsigned bits);        /* does it exist there? */
 void case_generate(InsnCase *c, uint64_t seed, unsigned op);
 void sequence_generate(InsnCase *c, uint64_t seed, const uint16_t *rows, unsigned n_rows);
 

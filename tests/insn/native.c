@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs a case on the real CPU, in this process: its state is loaded with XRSTOR and IRETQ, TF
- * set, and comes back in the frame of the signal that ends it (the step's #DB, or the fault). See
- * insn-test.h. One thread; the case can write only to the window, but for addresses hit by
- * chance.
+ * Runs a case on the real CPU, in this process: its state is loaded with XRSTOR and IRETQ (which goes to 32- and
+ * 16-bit code as well), TF set where asked, and comes back in the frame of the signal that ends it (int3, the step's
+ * #DB, or the fault). A case that changes FS loses this thread's own data until native_signal has put it back.
+ * See insn-test.h. One thread; the case can write only to the window: what the interpreter faults on is not run
+ * where this process owns the address (native_owns).
  */
 #include <asm/prctl.h>
 #include <cpuid.h>
@@ -24,7 +25,9 @@ typedef struct Entry {
     uint64_t rip, rflags;           /* 128, 136 */
     uint64_t saved_rsp;             /* 144 */
     uint64_t features;              /* 152 */
-    uint8_t pad[32];
+    uint16_t sel[SEG_COUNT];        /* 160 */
+    uint8_t segments;               /* 172: load DS, ES, FS, GS */
+    uint8_t pad[19];
     uint8_t xsave[4096];            /* 192: host's layout */
 } __attribute__((aligned(64))) Entry;
 _Static_assert(__builtin_offsetof(Entry, xsave) == 192, "known to the assembly");
@@ -34,10 +37,21 @@ typedef struct Native {
     uint64_t features;
     uint32_t offset[10];            /* of components in the host's standard format */
     uint8_t *code;                  /* writable view of the code page */
+    unsigned length;                /* of the case that is there */
     const InsnCase *running;
     InsnOutcome *out;
+    uint64_t page;                  /* the last one asked about */
+    bool owned, fsgsbase;
+    bool step;                      /* the case runs with TF */
 } Native;
 static Native native;
+
+/* For native_signal: what it saves and puts back. */
+struct NativeSegments {
+    uint64_t fs_base, gs_base;      /* 0, 8 */
+    uint16_t ds, es, fs, gs;        /* 16 .. 22 */
+    uint8_t restore;                /* 24 */
+} native_segments __attribute__((visibility("hidden")));
 
 uint8_t window_start[DATA_SIZE];
 
@@ -52,7 +66,11 @@ __asm__(
     "    mov %rsp, 144(%rdi)\n"
     "    mov 152(%rdi), %eax; mov 156(%rdi), %edx\n"
     "    xrstor64 192(%rdi)\n"
-    "    mov %ss, %eax; push %rax; pushq 32(%rdi); pushq 136(%rdi); mov %cs, %eax; push %rax; pushq 128(%rdi)\n"
+    "    movzwl 164(%rdi), %eax; push %rax; pushq 32(%rdi); pushq 136(%rdi)\n"
+    "    movzwl 162(%rdi), %eax; push %rax; pushq 128(%rdi)\n"
+    "    cmpb $0, 172(%rdi); je 1f\n"
+    "    mov 160(%rdi), %es; mov 166(%rdi), %ds; mov 168(%rdi), %fs; mov 170(%rdi), %gs\n"
+    "1:\n"
     "    mov 0(%rdi), %rax; mov 8(%rdi), %rcx; mov 16(%rdi), %rdx; mov 24(%rdi), %rbx\n"
     "    mov 40(%rdi), %rbp; mov 48(%rdi), %rsi; mov 64(%rdi), %r8; mov 72(%rdi), %r9\n"
     "    mov 80(%rdi), %r10; mov 88(%rdi), %r11; mov 96(%rdi), %r12; mov 104(%rdi), %r13\n"
@@ -64,11 +82,19 @@ __asm__(
     /* The kernel leaves AC as the case had it: clear it before any C code. */
     "native_signal:\n"
     "    pushfq; andl $0xfffbffff, (%rsp); popfq\n"
-    "    jmp native_signal_c\n");
+    "    mov %ds, 16+native_segments(%rip); mov %es, 18+native_segments(%rip)\n"
+    "    mov %fs, 20+native_segments(%rip); mov %gs, 22+native_segments(%rip)\n"
+    "    cmpb $0, 24+native_segments(%rip); je 1f\n"
+    "    push %rdi; push %rsi; push %rdx\n"
+    "    xor %eax, %eax; mov %eax, %ds; mov %eax, %es\n"
+    "    mov $158, %eax; mov $0x1002, %edi; mov native_segments(%rip), %rsi; syscall\n"     /* ARCH_SET_FS */
+    "    mov $158, %eax; mov $0x1001, %edi; mov 8+native_segments(%rip), %rsi; syscall\n"   /* ARCH_SET_GS */
+    "    pop %rdx; pop %rsi; pop %rdi\n"
+    "1:  jmp native_signal_c\n");
 
 /* ---- the host's XSAVE layout ---- */
 
-static uint64_t host_features(void)
+uint64_t native_xcr0(void)
 {
     uint32_t a, b, c, d;
 
@@ -76,7 +102,7 @@ static uint64_t host_features(void)
         return 0;
     }
     __asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
-    return a & FEATURES_TESTED;
+    return a | (uint64_t)d << 32;
 }
 
 uint64_t native_features(void)
@@ -84,19 +110,42 @@ uint64_t native_features(void)
     return native.features;
 }
 
-uint16_t native_selector(int seg)
+unsigned native_xsave_offset(unsigned component)
 {
-    uint16_t v = 0;
+    return native.features >> component & 1 ? native.offset[component] : 0;
+}
 
-    switch (seg) {
-    case SEG_ES: __asm__ volatile("mov %%es, %0" : "=r"(v)); break;
-    case SEG_CS: __asm__ volatile("mov %%cs, %0" : "=r"(v)); break;
-    case SEG_SS: __asm__ volatile("mov %%ss, %0" : "=r"(v)); break;
-    case SEG_DS: __asm__ volatile("mov %%ds, %0" : "=r"(v)); break;
-    case SEG_FS: __asm__ volatile("mov %%fs, %0" : "=r"(v)); break;
-    default: __asm__ volatile("mov %%gs, %0" : "=r"(v)); break;
+/* CR4.FSGSBASE, which CPUID does not tell: tries. */
+static bool fsgsbase_works(void)
+{
+    static InsnCase c = { .bits = 64, .length = 4, .count = 1, .code = { 0xf3, 0x0f, 0xae, 0xc0 } };
+    InsnOutcome out;
+
+    c.start.rip = CODE_START;
+    c.start.rflags = 0x202;
+    c.start.sel[SEG_CS] = SEL_CODE64;
+    c.start.sel[SEG_SS] = SEL_DATA;
+    c.start.xs.fcw = 0x37f;
+    c.start.xs.mxcsr = 0x1f80;
+    native_run(&c, false, &out);
+    return out.vector < 0;
+}
+
+bool native_has_fsgsbase(void)
+{
+    return native.fsgsbase;
+}
+
+bool native_owns(uint64_t address)
+{
+    uint64_t page = address & ~4095ull;
+    unsigned char resident;
+
+    if (page != native.page) {
+        native.page = page;
+        native.owned = mincore((void *)(uintptr_t)page, 1, &resident) == 0;
     }
-    return v;
+    return native.owned && page - DATA_AT >= DATA_SIZE && page != CODE_AT;
 }
 
 typedef struct Part {
@@ -110,9 +159,11 @@ static const Part parts[] = {
 
 static void xsave_to_host(const X86XSave *xs, uint8_t *area)
 {
+    uint64_t bv = xs->xstate_bv & native.features;
+
     memcpy(area, xs, 416);
     memset(area + 416, 0, 160);
-    memcpy(area + 512, &native.features, 8);
+    memcpy(area + 512, &bv, 8);
     for (size_t n = 0; n < G_N_ELEMENTS(parts); n++) {
         if (native.features >> parts[n].component & 1) {
             memcpy(area + native.offset[parts[n].component], (const uint8_t *)xs + parts[n].offset, parts[n].size);
@@ -154,7 +205,13 @@ static void take_registers(const ucontext_t *uc, InsnState *s)
         s->regs[n] = uc->uc_mcontext.gregs[reg[n]];
     }
     s->rip = uc->uc_mcontext.gregs[REG_RIP];
-    s->rflags = uc->uc_mcontext.gregs[REG_EFL] & ~(uint64_t)(FL_TF | FL_RF);
+    s->rflags = uc->uc_mcontext.gregs[REG_EFL] & ~(uint64_t)FL_TF;
+    s->sel[SEG_CS] = uc->uc_mcontext.gregs[REG_CSGSFS];
+    s->sel[SEG_SS] = (uint64_t)uc->uc_mcontext.gregs[REG_CSGSFS] >> 48;
+    s->sel[SEG_DS] = native_segments.ds;
+    s->sel[SEG_ES] = native_segments.es;
+    s->sel[SEG_FS] = native_segments.fs;
+    s->sel[SEG_GS] = native_segments.gs;
     xsave_from_host((const uint8_t *)uc->uc_mcontext.fpregs, &s->xs);
 }
 
@@ -165,6 +222,7 @@ static void leave_case(ucontext_t *uc)
     uc->uc_mcontext.gregs[REG_RIP] = (uintptr_t)native_exit;
     uc->uc_mcontext.gregs[REG_RSP] = native.entry.saved_rsp;
     uc->uc_mcontext.gregs[REG_EFL] = 0x202;
+    uc->uc_mcontext.gregs[REG_CSGSFS] = SEL_CODE64 | (uint64_t)SEL_DATA << 48;
     fp->cwd = 0x37f;
     fp->swd = 0;
     fp->ftw = 0;
@@ -186,10 +244,11 @@ void native_signal_c(int sig, siginfo_t *info, void *context)
     }
     native.running = NULL;
     take_registers(uc, &out->end);
-    out->vector = trap == EXCP_DB ? -1 : trap;
-    out->end.rflags &= ~(uint64_t)FL_TF;
-    if (trap == EXCP_BP && rip == CODE_START + c->length + 1) {
-        out->vector = -1;               /* the end of a sequence */
+    out->vector = trap;
+    if (trap == EXCP_DB && native.step) {
+        out->vector = -1;
+    } else if (trap == EXCP_BP && rip == c->start.rip + c->length + 1) {
+        out->vector = -1;               /* the int3 behind the case */
         out->end.rip--;
     }
     out->error = uc->uc_mcontext.gregs[REG_ERR];
@@ -211,9 +270,13 @@ static bool map_window(void)
     memcpy(data, window_start, DATA_SIZE);
     mprotect((uint8_t *)data + DATA_RW, DATA_SIZE - DATA_RW, PROT_READ);
     native.code = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    code = mmap((void *)CODE_AT, 4096, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+    code = mmap((void *)CODE_AT, 4096, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_POPULATE, fd, 0);
     close(fd);
-    return native.code != MAP_FAILED && code == (void *)CODE_AT;
+    if (native.code == MAP_FAILED || code != (void *)CODE_AT) {
+        return false;
+    }
+    memset(native.code, 0xcc, 4096);
+    return true;
 }
 
 bool native_init(const char **reason)
@@ -223,7 +286,7 @@ bool native_init(const char **reason)
     stack_t stack = { .ss_sp = g_malloc(256 << 10), .ss_size = 256 << 10 };
     uint32_t a, b, c, d;
 
-    native.features = host_features();
+    native.features = native_xcr0() & FEATURES_TESTED;
     if (!(native.features & XFEATURE_SSE)) {
         *reason = "the host has no XSAVE";
         return false;
@@ -240,9 +303,12 @@ bool native_init(const char **reason)
         *reason = "the window of memory cannot be mapped";
         return false;
     }
+    syscall(SYS_arch_prctl, ARCH_GET_FS, &native_segments.fs_base);
+    native_segments.gs_base = GS_BASE;
     for (size_t n = 0; n < G_N_ELEMENTS(signals); n++) {
         sigaction(signals[n], &sa, NULL);
     }
+    native.fsgsbase = fsgsbase_works();
     return true;
 }
 
@@ -254,18 +320,25 @@ uint8_t *native_window(void)
 void native_run(const InsnCase *c, bool step, InsnOutcome *out)
 {
     Entry *e = &native.entry;
+    unsigned old = native.length;
 
     memcpy((void *)DATA_AT, window_start, DATA_RW);
+    xsave_to_native(c, (void *)DATA_AT);
     memcpy(native.code + 0x800, c->code, c->length);
-    native.code[0x800 + c->length] = 0xcc;
+    memset(native.code + 0x800 + c->length, 0xcc, old > c->length ? old - c->length : 1);
+    native.length = c->length;
     memcpy(e->regs, c->start.regs, sizeof(e->regs));
-    e->rip = CODE_START;
+    e->rip = c->start.rip;
     e->rflags = c->start.rflags | (step ? FL_TF : 0);
     e->features = native.features;
+    memcpy(e->sel, c->start.sel, sizeof(e->sel));
+    e->segments = c->bits != 64;
+    native_segments.restore = c->bits != 64 || c->reloads;
     xsave_to_host(&c->start.xs, e->xsave);
     memset(out, 0, sizeof(*out));
     native.running = c;
     native.out = out;
+    native.step = step;
     __asm__ volatile("" ::: "memory");
     native_enter(e);
 }

@@ -84,9 +84,8 @@ static int64_t sign_extend(uint64_t v, unsigned size)
 SEM(bound)
 {
     unsigned size = i->opsize;
-    uint64_t lin = ea_linear(cpu, i, size * 2, false);
-    int64_t low = sign_extend(sem_ld_at(cpu, lin, size), size);
-    int64_t high = sign_extend(sem_ld_at(cpu, lin + size, size), size);
+    int64_t low = sign_extend(sem_ld_at(cpu, ea_linear(cpu, i, size, false), size), size);
+    int64_t high = sign_extend(sem_ld_at(cpu, ea_linear_at(cpu, i, size, size, false), size), size);
     int64_t v = sign_extend(reg_read(cpu->st, i->reg, size), size);
 
     if (v < low || v > high) {

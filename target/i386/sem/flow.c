@@ -122,11 +122,10 @@ typedef struct FarPointer {
 
 static FarPointer load_far(X86CPU *cpu, const Insn *i)
 {
-    uint64_t lin = ea_linear(cpu, i, i->opsize + 2, false);
     FarPointer p;
 
-    p.offset = sem_ld_at(cpu, lin, i->opsize);
-    p.selector = x86_ld16(cpu, lin + i->opsize);
+    p.offset = sem_ld_at(cpu, ea_linear(cpu, i, i->opsize, false), i->opsize);
+    p.selector = x86_ld16(cpu, ea_linear_at(cpu, i, i->opsize, 2, false));
     return p;
 }
 

@@ -233,21 +233,20 @@ static unsigned component_len(const X86State *st, const Component *c)
 }
 
 /*
- * What in_use says is saved: the components of rfbm; of these, with init optimisation, only those
- * not in their initial state. SSE's MXCSR is written whenever SSE or AVX is asked for.
+ * Saves the components of bv, part of rfbm. MXCSR goes with SSE in the compacted format; in the standard format it is
+ * written whenever SSE or AVX is asked for.
  */
-static void components_store(X86CPU *cpu, const Insn *i, uint64_t lin, uint64_t rfbm, bool compact, bool optimise)
+static void components_store(X86CPU *cpu, const Insn *i, uint64_t lin, uint64_t rfbm, uint64_t bv, bool compact)
 {
     X86State *st = cpu->st;
     uint8_t legacy[LEGACY_END];
-    uint64_t bv = optimise || compact ? rfbm & st->xs.xstate_bv : rfbm;
 
     legacy_build(st, i, legacy);
     if (bv & XFEATURE_X87) {
         x86_st_bytes(cpu, lin, legacy, 24);
         x86_st_bytes(cpu, lin + 32, legacy + 32, 128);
     }
-    if (rfbm & (XFEATURE_SSE | XFEATURE_AVX)) {
+    if (compact ? (bv & XFEATURE_SSE) != 0 : (rfbm & (XFEATURE_SSE | XFEATURE_AVX)) != 0) {
         x86_st_bytes(cpu, lin + 24, legacy + 24, 8);
     }
     if (bv & XFEATURE_SSE) {
@@ -286,7 +285,7 @@ SEM(xsave)
     rfbm = requested(cpu, st->xcr0);
     lin = xsave_begin(cpu, i, rfbm, false, true);
     bv = x86_ld64(cpu, lin + LEGACY_END);
-    components_store(cpu, i, lin, rfbm, false, opt);
+    components_store(cpu, i, lin, rfbm, opt ? rfbm & st->xs.xstate_bv : rfbm, false);
     x86_st64(cpu, lin + LEGACY_END, (bv & ~rfbm) | (st->xs.xstate_bv & rfbm));
     x86_next(st, i);
 }
@@ -303,7 +302,7 @@ static void xsave_compacted(X86CPU *cpu, const Insn *i, uint64_t enabled)
     if ((rfbm & XFEATURE_SSE) && st->xs.mxcsr != 0x1f80) {
         inuse |= XFEATURE_SSE;
     }
-    components_store(cpu, i, lin, rfbm, true, true);
+    components_store(cpu, i, lin, rfbm, inuse, true);
     x86_st64(cpu, lin + LEGACY_END, inuse);
     x86_st64(cpu, lin + LEGACY_END + 8, rfbm | XCOMP_COMPACT);
     x86_next(st, i);

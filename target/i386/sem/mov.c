@@ -232,9 +232,8 @@ SEM(lfp)
         {0xc4, SEG_ES}, {0xc5, SEG_DS}, {0xb2, SEG_SS}, {0xb4, SEG_FS}, {0xb5, SEG_GS},
     };
     unsigned size = i->opsize, seg = SEG_DS;
-    uint64_t lin = ea_linear(cpu, i, size + 2, false);
-    uint64_t off = sem_ld_at(cpu, lin, size);
-    uint16_t sel = x86_ld16(cpu, lin + size);
+    uint64_t off = sem_ld_at(cpu, ea_linear(cpu, i, size, false), size);
+    uint16_t sel = x86_ld16(cpu, ea_linear_at(cpu, i, size, 2, false));
 
     for (unsigned n = 0; n < G_N_ELEMENTS(segs); n++) {
         seg = segs[n].opcode == i->opcode ? segs[n].seg : seg;

@@ -8,7 +8,6 @@
  * = rDX used implicitly. Vector, mask and MMX registers keep their numbers: all are the caller's
  * to save, and this file's caller keeps none.
  */
-#include <cpuid.h>
 #include <string.h>
 
 #include "target/i386/sem/native.h"
@@ -41,32 +40,15 @@ void emit_u32(NativeBuf *b, uint32_t v)
         emit_bytes(b, bytes_, sizeof(bytes_)); \
     } while (0)
 
-static bool host_bit(unsigned leaf, unsigned reg, unsigned bit)
-{
-    unsigned r[4];
-
-    return __get_cpuid_count(leaf, 0, &r[0], &r[1], &r[2], &r[3]) && (r[reg] >> bit & 1);
-}
-
-static uint64_t host_xcr0(void)
-{
-    uint32_t lo, hi;
-
-    if (!host_bit(1, 2, 27)) {
-        return 0;
-    }
-    __asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
-    return lo;
-}
-
+/* The compiler's library asked CPUID and XCR0 once, at start: CPUID itself is dear in a virtual machine. */
 bool native_host_has_avx(void)
 {
-    return host_bit(1, 2, 28) && (host_xcr0() & 6) == 6;
+    return __builtin_cpu_supports("avx");
 }
 
 bool native_host_has_avx512(void)
 {
-    return host_bit(7, 1, 16) && host_bit(7, 1, 30) && (host_xcr0() & 0xe6) == 0xe6;
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
 }
 
 /* ---- moves between state and registers: [rdi + disp32] ---- */

@@ -79,6 +79,12 @@ static inline uint64_t ea_linear(X86CPU *cpu, const Insn *i, unsigned size, bool
     return x86_linear(cpu, i->seg, ea_offset(cpu->st, i), size, write);
 }
 
+/* The same for a part of the operand, delta bytes on: operands that are several accesses (far pointers, BOUND). */
+static inline uint64_t ea_linear_at(X86CPU *cpu, const Insn *i, unsigned delta, unsigned size, bool write)
+{
+    return x86_linear(cpu, i->seg, ea_truncate(i, ea_sum(cpu->st, i) + delta), size, write);
+}
+
 /* Host address on a hit of a flat operand in table; else NULL (use the slow way). */
 static inline void *ea_hit(const X86State *st, const Insn *i, const X86TlbEntry *table, unsigned size)
 {

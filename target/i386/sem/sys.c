@@ -213,13 +213,15 @@ static void check_umip(X86CPU *cpu)
 static void store_table(X86CPU *cpu, const Insn *i, const X86Table *t)
 {
     unsigned size = i->prefixes & INSN_CODE64 ? 8 : 4;
-    uint64_t lin;
+    uint64_t lin, base;
 
     check_umip(cpu);
-    lin = ea_linear(cpu, i, size + 2, true);
-    x86_probe(cpu, lin, size + 2, true);
+    lin = ea_linear(cpu, i, 2, true);
+    x86_probe(cpu, lin, 2, true);
+    base = ea_linear_at(cpu, i, 2, size, true);
+    x86_probe(cpu, base, size, true);
     x86_st16(cpu, lin, t->limit);
-    sem_st_at(cpu, lin + 2, t->base, size);
+    sem_st_at(cpu, base, t->base, size);
     x86_next(cpu->st, i);
 }
 
