@@ -214,6 +214,10 @@ bool outcome_same(const InsnCase *c, const InsnOutcome *native, const InsnOutcom
     uint64_t fa = native->end.rflags & ~ignore, fb = guest->end.rflags & ~ignore;
     InsnOutcome mine = *guest;
 
+    if ((native->vector == EXCP_AC && guest->vector == EXCP_PF) ||
+        (native->vector == EXCP_PF && guest->vector == EXCP_AC)) {
+        return true;                    /* which of the two comes first is the CPU's choice (SDM vol. 3 6.9) */
+    }
     xsave_from_native(c, native_window());
     window_tame(c, native);
     own_registers_tame(c, native, &mine);
