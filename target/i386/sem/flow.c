@@ -1,19 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Jcc JMP CALL RET LOOPcc JrCXZ, near; far transfers, INT, IRET, SYSCALL and SYSENTER families hand over to seg.c and
- * excp.c (SDM vol. 2). A target outside the canonical range or the limit faults when it is fetched.
+ * excp.c (SDM vol. 2). A target outside the canonical range or the limit faults in the branch.
  * Test: tests/unit/test-sem.c.
  */
 #include "sem.h"
 
 #define TARGET(st, i, bits) ((uint##bits##_t)((st)->rip + (i)->length + (i)->imm))
 
+/* Canonical, or within the limit of CS. */
+static inline bool target_is_good(const X86State *st, uint64_t to)
+{
+    unsigned shift = st->cr4 & CR4_LA57 ? 7 : 16;
+
+    if (st->mode & MODE_CS64) {
+        return G_LIKELY((uint64_t)((int64_t)(to << shift) >> shift) == to);
+    }
+    return G_LIKELY(to <= st->seg[SEG_CS].limit);
+}
+
+/* A bad target faults in the branch itself. */
+static inline uint64_t near_target(X86CPU *cpu, uint64_t to)
+{
+    if (!target_is_good(cpu->st, to)) {
+        x86_raise_err(cpu, EXCP_GP, 0);
+    }
+    return to;
+}
+
 #define JCC(name, cc, s, bits) \
 SEM(j##name##_##s) \
 { \
     X86State *st = cpu->st; \
     if (cond_true(st->rflags, cc)) { \
-        st->rip = TARGET(st, i, bits); \
+        st->rip = near_target(cpu, TARGET(st, i, bits)); \
     } else { \
         x86_next(st, i); \
     } \
@@ -22,28 +42,12 @@ SEM(j##name##_##s) \
 JCCS(o, 0) JCCS(no, 1) JCCS(b, 2) JCCS(ae, 3) JCCS(e, 4) JCCS(ne, 5) JCCS(be, 6) JCCS(a, 7)
 JCCS(s, 8) JCCS(ns, 9) JCCS(p, 10) JCCS(np, 11) JCCS(l, 12) JCCS(ge, 13) JCCS(le, 14) JCCS(g, 15)
 
-static inline bool target_is_canonical(const X86State *st, uint64_t to)
-{
-    unsigned shift = st->cr4 & CR4_LA57 ? 7 : 16;
-
-    return G_LIKELY((uint64_t)((int64_t)(to << shift) >> shift) == to);
-}
-
-/* An indirect target outside the canonical range faults in the branch itself. */
-static inline uint64_t near_target(X86CPU *cpu, uint64_t to)
-{
-    if (!target_is_canonical(cpu->st, to)) {
-        x86_raise_err(cpu, EXCP_GP, 0);
-    }
-    return to;
-}
-
 /* Of a CALL: the return address could be pushed first. */
 static inline uint64_t call_target(X86CPU *cpu, uint64_t to, unsigned size)
 {
     X86State *st = cpu->st;
 
-    if (!target_is_canonical(st, to)) {
+    if (!target_is_good(st, to)) {
         uint64_t sp = (st->regs[R_RSP] - size) & stack_mask(st);
 
         x86_probe(cpu, x86_linear(cpu, SEG_SS, sp, size, true), size, true);
@@ -53,14 +57,15 @@ static inline uint64_t call_target(X86CPU *cpu, uint64_t to, unsigned size)
 }
 
 #define NEAR(s, bits) \
-SEM(jmp_near_##s) { cpu->st->rip = TARGET(cpu->st, i, bits); } \
+SEM(jmp_near_##s) { cpu->st->rip = near_target(cpu, TARGET(cpu->st, i, bits)); } \
 SEM(jmp_E_##s) { X86State *st = cpu->st; \
     st->rip = near_target(cpu, x86_is_mem(i) ? ld_##s(cpu, i) : rd_##s(st, i->rm)); } \
 SEM(call_near_##s) \
 { \
     X86State *st = cpu->st; \
+    uint64_t to = call_target(cpu, TARGET(st, i, bits), bits / 8); \
     push_sized(cpu, next_rip(st, i), bits / 8); \
-    st->rip = TARGET(st, i, bits); \
+    st->rip = to; \
 } \
 SEM(call_E_##s) \
 { \
@@ -92,7 +97,7 @@ static void jump_if(X86CPU *cpu, const Insn *i, bool taken)
     X86State *st = cpu->st;
 
     if (taken) {
-        st->rip = (st->rip + i->length + i->imm) & size_mask(i->opsize);
+        st->rip = near_target(cpu, (st->rip + i->length + i->imm) & size_mask(i->opsize));
     } else {
         x86_next(st, i);
     }
@@ -105,8 +110,8 @@ SEM(loopcc)
     uint64_t count = reg_read(st, R_RCX, i->adsize) - 1;
     bool zf = st->rflags & FL_ZF;
 
-    reg_write(st, R_RCX, count, i->adsize);
     jump_if(cpu, i, ea_truncate(i, count) != 0 && (i->opcode == 0xe2 || zf == (i->opcode & 1)));
+    reg_write(st, R_RCX, count, i->adsize);
 }
 
 SEM(jcxz)
