@@ -90,9 +90,8 @@ void check_num(const char *name, u64 got, u64 want);
 void skip(const char *name, const char *why);
 __attribute__((noreturn)) void finish(void);
 
-/* run32.S, run64.S, real.S */
+/* run32.S, run64.S */
 void run(const Start *s);
-void run_real(const Start *s);  /* K32 */
 
 /* desc.c */
 void start_kernel(void);        /* the next snippets run at CPL 0, native mode */

@@ -191,6 +191,13 @@ static void far_transfers(void)
     T("user-ret-inner", "pushl $8; pushl $0; lret", "#GP(8) dsp=-8");
     T("user-ret-rpl0-in-user-cs", "pushl $0x18; pushl $0; lret", "#GP(18)");
     start_kernel();
+    gdt_set(A, 0, 0x5f, 0x9b, 0xc);
+    memcpy((void *)0x60000, "\xcd\x20", 2);
+    T("near-jmp-beyond", "ljmp $0x80, $1f; 1: movl $0x60000, %eax; jmp *%eax", "#GP(0) ip=c");
+    T("near-call-beyond", "ljmp $0x80, $1f; 1: movl $0x60000, %eax; call *%eax", "#GP(0) ip=c dsp=0");
+    T("near-ret-beyond", "ljmp $0x80, $1f; 1: pushl $0x60000; ret", "#GP(0) ip=c dsp=-4");
+    T("jcc-beyond", "ljmp $0x80, $1f; 1: xorl %eax, %eax; jz 0x60000", "#GP(0) ip=9");
+    T("jcc-beyond-not-taken", "ljmp $0x80, $1f; 1: xorl %eax, %eax; jnz 0x60000", "ok");
     gdt_set(A, SNIP_BASE, 0xffff, 0x9b, 4);
     gdt_set(B, 0, 0x4f, 0x9b, 0xc);
     memcpy((void *)0x4fffe, "\x90\xb8\0\0\0\0\xcd\x20", 8);   /* NOP; MOV EAX, imm32; INT 20h */

@@ -190,8 +190,8 @@ static void early_faults(void)
 }
 
 /*
- * One field of task B changed; the fault is raised in B, whose registers are loaded already. What is left of its segments is
- * not to be relied on (SDM vol. 3 6.15, #TS), so a task of its own catches it.
+ * One field of task B changed; the fault is raised in B, whose registers are loaded already. What is left
+ * of its segments is not to be relied on (SDM vol. 3 6.15, #TS), so a task of its own catches it.
  */
 static void late_fault(const char *name, u32 field, u32 v, const char *want)
 {
