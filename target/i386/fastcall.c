@@ -89,6 +89,9 @@ void x86_sysenter(X86CPU *cpu, uint64_t rip_next)
     X86State *st = cpu->st;
     uint16_t cs = st->sysenter_cs & 0xfffc;
 
+    if (x86_long_mode(st) && x86_is_amd(cpu)) {
+        x86_raise(cpu, EXCP_UD);
+    }
     if (!(st->cr0 & CR0_PE) || !cs) {
         x86_raise_err(cpu, EXCP_GP, 0);
     }
@@ -104,6 +107,9 @@ void x86_sysexit(X86CPU *cpu, unsigned opsize)
     X86State *st = cpu->st;
     uint16_t cs = st->sysenter_cs & 0xfffc;
 
+    if (x86_long_mode(st) && x86_is_amd(cpu)) {
+        x86_raise(cpu, EXCP_UD);
+    }
     if (!(st->cr0 & CR0_PE) || !cs || x86_cpl(st) != 0) {
         x86_raise_err(cpu, EXCP_GP, 0);
     }

@@ -362,7 +362,9 @@ void x86_hlt(X86CPU *cpu)
 
 void x86_monitor(X86CPU *cpu, uint64_t linear)
 {
-    require_cpl0(cpu);
+    if (x86_cpl(cpu->st)) {
+        x86_raise(cpu, EXCP_UD);
+    }
     if ((uint32_t)cpu->st->regs[R_RCX]) {
         x86_raise_err(cpu, EXCP_GP, 0);
     }
@@ -373,7 +375,9 @@ void x86_monitor(X86CPU *cpu, uint64_t linear)
 /* MWAIT may end at any time: it gives the host's CPU away for a moment and goes on, as the architecture allows. */
 void x86_mwait(X86CPU *cpu)
 {
-    require_cpl0(cpu);
+    if (x86_cpl(cpu->st)) {
+        x86_raise(cpu, EXCP_UD);
+    }
     cpu->monitor_armed = 0;
     sched_yield();
 }
