@@ -57,7 +57,7 @@ def run_rom(args, path, work):
         part = text.split('\n')
         lines += part
         known = part[0].split()[1:] if part[0].startswith('groups ') else []
-        todo = todo or known
+        todo = [g for g in known if not todo or g in todo]
         seen = [line.split()[1] for line in part if line.startswith('group ')]
         if not any(line.startswith('end ') for line in part):
             lines.append(f'FAIL {seen[-1] if seen else "boot"}/died got no-end want end')

@@ -12,6 +12,7 @@ void v86_group(void);
 void real_group(void);
 void pm16_group(void);
 void real_jump_group(void);
+void debug_group(void);
 const Group groups[] = {
     { "seg32", seg32_group },
     { "p32", p32_group },
@@ -23,5 +24,6 @@ const Group groups[] = {
     { "real", real_group },
     { "pm16", pm16_group },
     { "real-jump", real_jump_group },
+    { "debug32", debug_group },
     { NULL, NULL },
 };
