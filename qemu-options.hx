@@ -534,14 +534,17 @@ text costs all memory at once; ``on-fault`` costs only what is in use. The proce
 text CAP_IPC_LOCK or a sufficient RLIMIT_MEMLOCK (``ulimit -l``); otherwise it ends with an error.
 
 option gdb
-arg CHARDEV
+arg DEVICE
 form string
-missing the debugger interface
-help accept a debugger's connection
+set gdb
+help accept a debugger's connection there (-gdb tcp::1234; see also -S)
+text gdb's remote protocol on a character device in its short form: ``tcp::1234``, ``unix:PATH,server=on,wait=off``,
+text ``chardev:ID``, ``stdio``, ``pty``; ``none`` for none. TCP is always a server that does not wait. A debugger that
+text connects stops the machine; its threads are the CPUs. In gdb: ``target remote :1234``.
 
 option s
 form flag
-missing the debugger interface
+set gdb_default
 help short for -gdb tcp::1234
 
 option d

@@ -185,20 +185,36 @@ Chardev *chardev_new_from_props(const char *backend, const char *id, const PropP
     return chardev_check_keys(ops, kv, errp) ? chardev_open(ops, id, kv, errp) : NULL;
 }
 
+static void chardev_close(Chardev *chr)
+{
+    for (int i = 0; i < chr->n_fe; i++) {
+        chr->fe[i]->chr = NULL;
+    }
+    chr->n_fe = 0;
+    if (chr->ops->close) {
+        chr->ops->close(chr);
+    }
+    chardev_free(chr);
+}
+
+void chardev_remove(Chardev *chr)
+{
+    Chardev **at = &char_list.first;
+
+    while (*at != chr) {
+        at = &(*at)->next;
+    }
+    *at = chr->next;
+    chardev_close(chr);
+}
+
 void chardev_cleanup(void)
 {
     while (char_list.first) {
         Chardev *chr = char_list.first;
 
         char_list.first = chr->next;
-        for (int i = 0; i < chr->n_fe; i++) {
-            chr->fe[i]->chr = NULL;
-        }
-        chr->n_fe = 0;
-        if (chr->ops->close) {
-            chr->ops->close(chr);
-        }
-        chardev_free(chr);
+        chardev_close(chr);
     }
 }
 

@@ -166,6 +166,7 @@ static void do_help(char **words, GString *out);
 
 static const HmpCommand commands[] = {
     { "cont|c", "", "let the CPUs run", do_cont },
+    { "gdbserver", "[DEVICE]", "wait for a debugger there (tcp::1234), or 'none'", hmp_gdbserver },
     { "help|?", "[COMMAND]", "this list, or one command", do_help },
     { "info", "SUBJECT", "tell about a subject ('info help' lists them)", do_info },
     { "quit|q", "", "end the emulator", do_quit },

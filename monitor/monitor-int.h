@@ -40,6 +40,8 @@ void hmp_run_line(const char *line, GString *out);
 /* hmp-tree.c: words[0] is the first after "info NAME". */
 void hmp_info_qtree(char **words, GString *out);
 void hmp_info_qom_tree(char **words, GString *out);
+/* hmp-debug.c */
+void hmp_gdbserver(char **words, GString *out);
 /* Command names that begin with prefix, for completion: a NULL-terminated list for g_free(). */
 const char **hmp_complete(const char *prefix);
 

@@ -135,6 +135,10 @@ static bool config_check_daemonize(const Config *c, Error **errp)
             return config_fail_at(mon->use);
         }
     }
+    if (c->gdb && config_text_is_stdio(c->gdb)) {
+        error_set(errp, "cannot use stdio with -daemonize");
+        return config_fail_at(c->gdb_use);
+    }
     return config_check_ports(c->serials, errp) && config_check_ports(c->parallels, errp)
            && config_check_ports(c->debugcons, errp);
 }
@@ -411,6 +415,20 @@ bool config_watchdog_action(Config *c, const OptionUse *use, Error **errp)
 bool config_only_migratable(Config *c, const OptionUse *use, Error **errp)
 {
     c->only_migratable = true;
+    return true;
+}
+
+bool config_gdb(Config *c, const OptionUse *use, Error **errp)
+{
+    c->gdb = use->arg;
+    c->gdb_use = use;
+    return true;
+}
+
+bool config_gdb_default(Config *c, const OptionUse *use, Error **errp)
+{
+    c->gdb = "tcp::1234";
+    c->gdb_use = use;
     return true;
 }
 

@@ -446,9 +446,11 @@ void vcpus_resume_all(void)
     VCpu *cpu;
 
     VCPU_FOREACH(cpu) {
-        cpu->stop = false;
-        cpu->stopped = false;
-        vcpu_kick(cpu);
+        if (!cpu->debug_hold) {
+            cpu->stop = false;
+            cpu->stopped = false;
+            vcpu_kick(cpu);
+        }
     }
 }
 
@@ -491,14 +493,26 @@ static void put_one(VCpu *cpu, void *opaque)
     accel_current()->put_state(cpu);
 }
 
+void vcpu_get_state(VCpu *cpu)
+{
+    if (accel_current() && accel_current()->get_state) {
+        vcpu_run_sync(cpu, get_one, NULL);
+    }
+}
+
+void vcpu_put_state(VCpu *cpu)
+{
+    if (accel_current() && accel_current()->put_state) {
+        vcpu_run_sync(cpu, put_one, NULL);
+    }
+}
+
 void vcpus_get_state(void)
 {
     VCpu *cpu;
 
-    if (accel_current() && accel_current()->get_state) {
-        VCPU_FOREACH(cpu) {
-            vcpu_run_sync(cpu, get_one, NULL);
-        }
+    VCPU_FOREACH(cpu) {
+        vcpu_get_state(cpu);
     }
 }
 
@@ -506,10 +520,8 @@ void vcpus_put_state(void)
 {
     VCpu *cpu;
 
-    if (accel_current() && accel_current()->put_state) {
-        VCPU_FOREACH(cpu) {
-            vcpu_run_sync(cpu, put_one, NULL);
-        }
+    VCPU_FOREACH(cpu) {
+        vcpu_put_state(cpu);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "accel/accel.h"
 #include "accel/qtest.h"
 #include "chardev/char.h"
+#include "gdbstub/gdbstub.h"
 #include "monitor/monitor.h"
 #include "system/cpus.h"
 #include "system/config.h"
@@ -556,6 +557,16 @@ static bool devices_qtest(const Config *c, Error **errp)
     return qtest_server_start(c->qtest, c->qtest_log, errp);
 }
 
+/* -gdb, -s. */
+static bool devices_gdb(const Config *c, Error **errp)
+{
+    if (!c->gdb) {
+        return true;
+    }
+    error_location_set(c->gdb_use->location);
+    return gdbstub_start(c->gdb, errp);
+}
+
 static bool phase_devices(Vl *vl, Error **errp)
 {
     const Config *c = vl->config;
@@ -581,7 +592,7 @@ static bool phase_devices(Vl *vl, Error **errp)
         return false;
     }
     devices_set_hotplug(true);
-    if (!devices_qtest(c, errp)) {
+    if (!devices_qtest(c, errp) || !devices_gdb(c, errp)) {
         return false;
     }
     error_location_set(NULL);
@@ -679,11 +690,12 @@ static bool phase_run(Vl *vl, int *status, Error **errp)
 }
 
 /* In the reverse order of the start; also after a phase that failed half-way. */
-static void phase_shutdown(Vl *vl)
+static void phase_shutdown(Vl *vl, int status)
 {
     if (vl->machine) {
         vcpus_join_all();
     }
+    gdbstub_fini(status);
     monitors_fini();
     chardev_cleanup();
     if (accel_current() && accel_current()->fini) {
@@ -730,7 +742,7 @@ int vl_main(int argc, char **argv)
     if (err) {
         error_report_err(err);
     }
-    phase_shutdown(&vl);
+    phase_shutdown(&vl, status);
     os_fini(vl.process);
     config_free(vl.config);
     return status;

@@ -39,6 +39,8 @@ Chardev *chardev_new_from_props(const char *backend, const char *id, const PropP
 Chardev *chardev_new_legacy(const char *label, const char *text, bool *none, Error **errp);
 Chardev *chardev_find(const char *id);
 const char *chardev_id(const Chardev *chr);
+/* Closes one that has no front end any more. */
+void chardev_remove(Chardev *chr);
 void chardev_print_help(void);
 /* Names of the back ends, i from 0; NULL after the last (QMP query-chardev-backends). */
 const char *chardev_backend_name(int i);

@@ -93,6 +93,8 @@ struct Config {
     const char *vga;                        /* NULL: default */
     const OptionUse *vga_use;
     bool defaults[DEFAULT_COUNT];           /* wanted still */
+    const char *gdb;                        /* -gdb, -s: NULL none */
+    const OptionUse *gdb_use;
     const char *qtest, *qtest_log;
     const OptionUse *qtest_use;
 

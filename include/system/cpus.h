@@ -70,7 +70,7 @@ void vcpu_kick(VCpu *cpu);
 /* Runs fn on the vCPU's thread with the machine lock held; _sync waits for it (drops and retakes the lock). */
 void vcpu_run_sync(VCpu *cpu, VCpuWork *fn, void *opaque);
 void vcpu_run_async(VCpu *cpu, VCpuWork *fn, void *opaque);
-/* Stop all (returns when each has stopped) or let all go. Main loop thread, machine lock. */
+/* Stop all (returns when each has stopped), or let all go but those with debug_hold. Main loop, machine lock. */
 void vcpus_pause_all(void);
 void vcpus_resume_all(void);
 /* Ends all threads and joins them (shutdown). Main loop thread, machine lock. */
@@ -80,7 +80,9 @@ void vcpus_join_all(void);
  * on other threads.
  */
 void vcpu_stop_current(void);
-/* Brings architectural state from / to the accelerator on all vCPUs. Main loop thread, machine lock, all paused. */
+/* Brings architectural state from / to the accelerator, of one vCPU or all. Main loop thread, machine lock, all paused. */
+void vcpu_get_state(VCpu *cpu);
+void vcpu_put_state(VCpu *cpu);
 void vcpus_get_state(void);
 void vcpus_put_state(void);
 

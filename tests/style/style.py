@@ -32,9 +32,10 @@ MAY_INCLUDE = {
     'block': CORE | {'block', 'chardev'},
     'net': CORE | {'net', 'chardev'},
     'chardev': CORE | {'chardev'},
+    'gdbstub': CORE | {'gdbstub', 'chardev', 'accel', 'target'},
     'ui': CORE | {'ui', 'chardev'},
     'migration': CORE | {'migration'},
-    'monitor': CORE | {'monitor', 'chardev', 'accel', 'target', 'net', 'block', 'ui', 'migration'},
+    'monitor': CORE | {'monitor', 'chardev', 'gdbstub', 'accel', 'target', 'net', 'block', 'ui', 'migration'},
     'accel': CORE | {'accel', 'target', 'hw', 'chardev'},
 }
 ROOF = {'system/vl.c', 'system/main.c'}
