@@ -9,6 +9,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
+. scripts/kernels.sh
 
 long=0 fresh=0 quick=0
 for arg in "$@"; do
@@ -59,6 +60,7 @@ mkdir -p build
 configure_build build
 kernel_fetch build/guest || echo "No Debian kernel could be fetched: tests that boot one will fail"
 [ -s build/guest/initramfs.cpio.gz ] || tests/boot/mkinitramfs.sh build/guest/initramfs.cpio.gz
+kernels_fetch build/guest || echo "Not all Debian kernels could be fetched: the boot matrix will fail"
 rm -rf "$results" && mkdir -p "$results"
 run_tests build "${boots[@]}"
 dirs=(build)

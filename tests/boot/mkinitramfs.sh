@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # mkinitramfs.sh OUT [EXTRA...]: an initramfs (cpio.gz) of busybox-static and our init; EXTRA files go to /bin.
+# BUSYBOX names another busybox (of another architecture).
 # The init prints BOOT-OK and then does what the kernel command line asks for:
 #   cleat.poweroff | cleat.reboot | cleat.panic | cleat.exec=CMD (then poweroff); else an interactive shell on the
 #   console.
 set -eu
 out=$1
 shift
-busybox=$(command -v busybox)
+busybox=${BUSYBOX:-$(command -v busybox)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/bin" "$work/proc" "$work/sys" "$work/dev" "$work/tmp" "$work/etc"

@@ -9,21 +9,11 @@ import sys
 
 import guestlib
 
-FAULTS = ('WARNING:', 'BUG:', 'Oops', 'Call Trace', 'ACPI Error', 'ACPI BIOS Error', 'firmware bug', 'Firmware Bug',
-          "can't route interrupt", 'no compatible bridge window', 'lost interrupt')
-
-
-def check_log(text):
-    # Advice about the host CPU's speculation faults is the model's, and the peer's guests print it too.
-    faults = [l for l in text.splitlines() if any(f in l for f in FAULTS) and 'hw-vuln' not in l]
-    assert not faults, '\n'.join(faults[:20])
-
-
 def boot(emulator, accel, want_cpus=1, **kw):
     cmd = guestlib.linux(emulator, 'cleat.poweroff', accel=accel, smp=want_cpus, more=['-no-reboot'], **kw)
     status, text, err = guestlib.run_to_end(cmd, timeout=240)
     assert status == 0 and f'BOOT-OK cpus={want_cpus} ' in text, f'{kw}: status {status}\n{text[-2000:]}\n{err}'
-    check_log(text)
+    guestlib.check_log(text)
 
 
 def test_matrix(emulator, accel):
