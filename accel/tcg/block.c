@@ -225,6 +225,10 @@ static Block *odd_block(X86CPU *cpu, uint64_t lin)
     if (more && first < X86_INSN_MAX) {
         uint64_t next = lin + first;
 
+        if (!(cpu->st->mode & MODE_CS64) && cpu->st->rip + first > cpu->st->seg[SEG_CS].limit) {
+            x86_raise_err(cpu, EXCP_GP, 0);
+        }
+
         fetch_bytes(cpu, cpu->st->mode & MODE_CS64 ? next : (uint32_t)next, buf + first, X86_INSN_MAX - first);
         decode_one(cpu, buf, X86_INSN_MAX, &b->insns[0], &more);
     }
@@ -316,6 +320,9 @@ static Block *block_find(X86CPU *cpu, uint64_t lin)
     X86Xlat x;
     Block **p, *b;
 
+    if (G_UNLIKELY(!(mode & MODE_CS64) && cpu->st->rip > cpu->st->seg[SEG_CS].limit)) {
+        x86_raise_err(cpu, EXCP_GP, 0);                 /* before a page fault there (SDM table 6-2) */
+    }
     x86_xlat(cpu, code_class(cpu->st), TLB_CODE, lin, &x);
     if (!x.host) {
         return odd_block(cpu, lin);

@@ -112,7 +112,12 @@ static void ferr_set(void *opaque, bool level)
 static void ferr_clear(void *opaque, int n, int level)
 {
     if (level) {
+        PcMachine *pc = opaque;
+
         irq_lower(pc_gsi(opaque, GSI_FERR, FERR_IRQ));
+        for (unsigned i = 0; i < pc->n_cpus; i++) {
+            x86_cpu_ignore_fpu_error(pc->cpus[i]);
+        }
     }
 }
 

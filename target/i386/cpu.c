@@ -95,7 +95,8 @@ static void reset_msrs(X86CPU *cpu)
     st->tsc_adjust = st->tsc_deadline = 0;
     st->spec_ctrl = st->virt_ssbd = st->xss = 0;
     st->smbase = 0x30000;
-    st->smi_count = 0;
+    st->smi_count = st->pkrs = 0;
+    atomic_store(&st->ferr, 0);
     st->kvm_system_time = st->kvm_wall_clock = st->kvm_pv_eoi = st->kvm_async_pf = st->kvm_steal_time = 0;
     st->kvm_poll_control = 1;
 }

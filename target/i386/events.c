@@ -137,8 +137,14 @@ bool x86_handle_pending(X86CPU *cpu)
     if (st->mp_state == MP_UNINITIALIZED) {
         return false;
     }
-    if (p & (PENDING_MCE | PENDING_RESET)) {
-        x86_cpu_lower(cpu, PENDING_MCE | PENDING_RESET);
+    if (p & PENDING_MCE) {
+        x86_cpu_lower(cpu, PENDING_MCE);
+        st->mp_state = MP_RUNNABLE;
+        x86_deliver_machine_check(cpu);
+        return true;
+    }
+    if (p & PENDING_RESET) {
+        x86_cpu_lower(cpu, PENDING_RESET);
         return true;
     }
     if ((p & PENDING_NMI) && !st->ev.nmi_masked && !st->ev.interrupt_shadow) {

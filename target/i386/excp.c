@@ -382,6 +382,15 @@ void x86_deliver_nmi(X86CPU *cpu)
     x86_deliver_interrupt(cpu, EXCP_NMI);
 }
 
+void x86_deliver_machine_check(X86CPU *cpu)
+{
+    if (!(cpu->st->cr4 & CR4_MCE)) {
+        cpu->st->ev.triple_fault_pending = true;
+        return;
+    }
+    x86_deliver_interrupt(cpu, EXCP_MC);
+}
+
 /* Virtual-8086 mode: with CR4.VME and the bitmap bit clear, INT n goes through the program's own IVT. */
 static bool vme_redirects(X86CPU *cpu, int vector)
 {

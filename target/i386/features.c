@@ -134,7 +134,7 @@ const X86FeatWordInfo x86_feat_words[FEAT_WORDS] = {
         .names = feat_1_ecx_names },
     [FEAT_7_0_EBX] = { "CPUID.07H:EBX", 0x7, 0, 1, .tcg = 0x019c0f9b, .tcg_host = 0xf0230020,
         .names = feat_7_0_ebx_names },
-    [FEAT_7_0_ECX] = { "CPUID.07H:ECX", 0x7, 0, 2, .tcg = 0x0240000c, .tcg_host = 0x18005f42,
+    [FEAT_7_0_ECX] = { "CPUID.07H:ECX", 0x7, 0, 2, .tcg = 0x8241000c, .tcg_host = 0x18005f42,
         .names = feat_7_0_ecx_names },
     [FEAT_7_0_EDX] = { "CPUID.07H:EDX", 0x7, 0, 3, .tcg = 0xbc004410, .tcg_host = 0x00800100,
         .names = feat_7_0_edx_names },

@@ -21,6 +21,14 @@ static inline bool x86_canonical(const X86State *st, uint64_t lin)
     return (uint64_t)((int64_t)(lin << shift) >> shift) == lin;
 }
 
+/* Of a base that is only loaded: by the width that the CPU has, whatever CR4.LA57 says. */
+static inline bool x86_canonical_base(const X86CPU *cpu, uint64_t base)
+{
+    unsigned shift = x86_has(cpu, X86_FEAT_LA57) ? 7 : 16;
+
+    return (uint64_t)((int64_t)(base << shift) >> shift) == base;
+}
+
 static inline bool x86_long_mode(const X86State *st)
 {
     return st->efer & EFER_LMA;

@@ -312,6 +312,14 @@ static bool walk_pae(X86CPU *cpu, Walk *w)
     return true;
 }
 
+/* Bits of a 4-MiB entry that stand for no address: 21, and those of 20:13 beyond PSE-36 (SDM table 4-4). */
+static uint32_t pse_reserved(const X86CPU *cpu)
+{
+    unsigned extra = CLAMP(x86_phys_bits(cpu), 32, 40) - 32;  /* address bits above 31, from bit 13 on */
+
+    return x86_has(cpu, X86_FEAT_PSE36) ? 0x200000 | (0x1fe000 & ~(((1u << extra) - 1) << 13)) : 0x3fe000;
+}
+
 static bool walk_32(X86CPU *cpu, Walk *w)
 {
     X86State *st = cpu->st;
@@ -324,7 +332,7 @@ static bool walk_32(X86CPU *cpu, Walk *w)
     }
     pde = w->pte[0];
     if ((pde & PTE_PS) && (st->cr4 & CR4_PSE)) {
-        if (pde & 0x200000) {
+        if (pde & pse_reserved(cpu)) {
             return walk_fail(w, PF_P | PF_RSVD);
         }
         base = (pde & 0xffc00000) | ((uint64_t)(pde & 0x1fe000) << 19);
@@ -338,16 +346,16 @@ static bool walk_32(X86CPU *cpu, Walk *w)
     return true;
 }
 
-/* What the page's protection key adds to a data access's error code; it is reported beside any other reason (SDM 3A 4.7). */
+/* What the page's protection key adds to the error code, beside any other reason (SDM 3A 4.7). */
 static uint32_t walk_pkey(X86CPU *cpu, const Walk *w, bool user_access)
 {
     const X86State *st = cpu->st;
     unsigned rights;
 
-    if (!w->user || !(st->cr4 & CR4_PKE) || !(st->efer & EFER_LMA)) {
+    if (!(st->efer & EFER_LMA) || !(st->cr4 & (w->user ? CR4_PKE : CR4_PKS)) || (user_access && !w->user)) {
         return 0;
     }
-    rights = ((uint32_t)st->xs.pkru >> (w->pkey * 2)) & 3;
+    rights = ((uint32_t)(w->user ? st->xs.pkru : st->pkrs) >> (w->pkey * 2)) & 3;
     return (rights & 1) || ((rights & 2) && w->kind == TLB_WRITE && (user_access || (st->cr0 & CR0_WP))) ? PF_PK : 0;
 }
 

@@ -233,10 +233,20 @@ static bool seg_base_read(X86CPU *cpu, uint32_t msr, uint64_t *v)
 
 static bool seg_base_write(X86CPU *cpu, uint32_t msr, uint64_t v)
 {
-    if (!x86_canonical(cpu->st, v)) {
+    if (!x86_canonical_base(cpu, v)) {
         return false;
     }
     cpu->st->seg[msr == MSR_FS_BASE ? SEG_FS : SEG_GS].base = v;
+    return true;
+}
+
+static bool pkrs_write(X86CPU *cpu, uint32_t msr, uint64_t v)
+{
+    if (v >> 32) {
+        return false;
+    }
+    cpu->st->pkrs = v;
+    x86_tlb_flush(cpu, true);
     return true;
 }
 
@@ -342,6 +352,7 @@ const X86Msr x86_msrs[] = {
     { MSR_MC0_CTL, 40, "MC_BANK", X86_FEAT_MCA, MSR_STATE, -1, .read = mc_read, .write = mc_write },
     { MSR_TSC_DEADLINE, 1, "TSC_DEADLINE", X86_FEAT_TSC_DEADLINE, MSR_STATE, AT(tsc_deadline),
       .write = deadline_write },
+    { 0x6e1, 1, "PKRS", X86_FEAT_PKS, MSR_STATE, AT(pkrs), .write = pkrs_write },
     { 0x800, 0x100, "X2APIC", X86_FEAT_APIC, 0, -1, .read = x2apic_read, .write = x2apic_write },
     { MSR_XSS, 1, "XSS", X86_FEAT_XSAVES, MSR_STATE, AT(xss), .writable = 0 },
     { MSR_KVM_WALL_CLOCK, 1, "KVM_WALL_CLOCK_NEW", X86_FEAT_KVMCLOCK2, MSR_STATE, AT(kvm_wall_clock),
@@ -415,7 +426,7 @@ bool x86_msr_write(X86CPU *cpu, uint32_t msr, uint64_t v)
 {
     const X86Msr *m = x86_msr_find(cpu, msr);
 
-    if (!m || (m->flags & MSR_RO) || ((m->flags & MSR_CANONICAL) && !x86_canonical(cpu->st, v))) {
+    if (!m || (m->flags & MSR_RO) || ((m->flags & MSR_CANONICAL) && !x86_canonical_base(cpu, v))) {
         return false;
     }
     if (m->write) {

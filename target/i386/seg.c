@@ -281,7 +281,7 @@ static uint64_t system_base(X86CPU *cpu, uint16_t sel, X86Desc d, uint64_t addr)
             x86_raise_err(cpu, EXCP_GP, sel & 0xfffc);
         }
         base |= x86_sys_ld(cpu, addr + 8, 4) << 32;
-        if (!x86_canonical(st, base)) {
+        if (!x86_canonical_base(cpu, base)) {
             x86_raise_err(cpu, EXCP_GP, sel & 0xfffc);
         }
     }

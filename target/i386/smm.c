@@ -42,7 +42,8 @@ typedef struct SaveSegment {
     uint16_t hidden, selector;
 } SaveSegment;
 static const SaveSegment segments_32[SEG_COUNT] = {
-    { 0x7f84, 0x7fa8 }, { 0x7f90, 0x7fac }, { 0x7f9c, 0x7fb0 }, { 0x7f2c, 0x7fb4 }, { 0x7f38, 0x7fb8 }, { 0x7f44, 0x7fbc },
+    { 0x7f84, 0x7fa8 }, { 0x7f90, 0x7fac }, { 0x7f9c, 0x7fb0 }, { 0x7f2c, 0x7fb4 },
+    { 0x7f38, 0x7fb8 }, { 0x7f44, 0x7fbc },
 };
 static const SaveSegment ldt_32 = { 0x7f78, 0x7fc0 }, tr_32 = { 0x7f5c, 0x7fc4 };
 
@@ -240,7 +241,8 @@ static bool state_is_legal(const X86CPU *cpu)
 
 static void trim_state(X86State *st)
 {
-    uint64_t defined = FL_ARITH | FL_TF | FL_IF | FL_DF | FL_IOPL | FL_NT | FL_RF | FL_VM | FL_AC | FL_VIF | FL_VIP | FL_ID;
+    uint64_t defined = FL_ARITH | FL_TF | FL_IF | FL_DF | FL_IOPL | FL_NT | FL_RF | FL_VM | FL_AC | FL_VIF
+        | FL_VIP | FL_ID;
 
     st->rflags = (st->rflags & defined) | FL_1;
     st->cr0 |= CR0_ET;

@@ -5,7 +5,8 @@
  * Left out: performance counters (CPUID says that there are none, RDPMC is #GP).
  * vCPU thread only. Test: tests/unit/test-x86cpu.c.
  */
-#include <sched.h>
+#include <string.h>
+#include <time.h>
 
 #include "target/i386/internal.h"
 
@@ -17,6 +18,8 @@ static void require_cpl0(X86CPU *cpu)
 }
 
 /* ---- CR0, CR3, CR4 ---- */
+enum { TSS_32 = 8 << 8 };                               /* of TR's type: not a 16-bit TSS */
+
 static bool paging_is_pae(const X86State *st, uint64_t cr0, uint64_t cr4)
 {
     return (cr0 & CR0_PG) && (cr4 & CR4_PAE) && !(st->efer & EFER_LME);
@@ -35,7 +38,8 @@ static void write_cr0(X86CPU *cpu, uint64_t v)
     changed = v ^ st->cr0;
     if (changed & CR0_PG) {
         if (v & CR0_PG) {
-            if ((st->efer & EFER_LME) && (!(st->cr4 & CR4_PAE) || (st->seg[SEG_CS].attr & DESC_L))) {
+            if ((st->efer & EFER_LME) && (!(st->cr4 & CR4_PAE) || (st->seg[SEG_CS].attr & DESC_L)
+                                          || !(st->tr.attr & TSS_32))) {
                 x86_raise_err(cpu, EXCP_GP, 0);
             }
         } else if ((st->mode & MODE_CS64) || (st->cr4 & CR4_PCIDE)) {
@@ -89,7 +93,7 @@ uint64_t x86_cr4_allowed(const X86CPU *cpu)
         { CR4_OSFXSR, X86_FEAT_FXSR }, { CR4_OSXMMEXCPT, X86_FEAT_SSE }, { CR4_UMIP, X86_FEAT_UMIP },
         { CR4_LA57, X86_FEAT_LA57 }, { CR4_FSGSBASE, X86_FEAT_FSGSBASE }, { CR4_PCIDE, X86_FEAT_PCID },
         { CR4_OSXSAVE, X86_FEAT_XSAVE }, { CR4_SMEP, X86_FEAT_SMEP }, { CR4_SMAP, X86_FEAT_SMAP },
-        { CR4_PKE, X86_FEAT_PKU },
+        { CR4_PKE, X86_FEAT_PKU }, { CR4_PKS, X86_FEAT_PKS },
     };
     uint64_t ok = CR4_PCE;
 
@@ -120,42 +124,51 @@ static void write_cr4(X86CPU *cpu, uint64_t v)
         x86_raise_err(cpu, EXCP_GP, 0);
     }
     st->cr4 = v;
-    if (changed & (CR4_PSE | CR4_PAE | CR4_PGE | CR4_PCIDE | CR4_SMEP | CR4_SMAP | CR4_PKE | CR4_LA57)) {
+    if (changed & (CR4_PSE | CR4_PAE | CR4_PGE | CR4_PCIDE | CR4_SMEP | CR4_SMAP | CR4_PKE | CR4_PKS
+                   | CR4_LA57)) {
         x86_tlb_flush(cpu, true);
     }
     x86_update_mode(cpu);
+}
+
+/* CR0, 2, 3, 4, 8 there are; the others are undefined at any CPL. */
+static void check_cr_number(X86CPU *cpu, int n)
+{
+    if (n > 8 || !(0x11d >> n & 1)) {
+        x86_raise(cpu, EXCP_UD);
+    }
 }
 
 uint64_t x86_read_cr(X86CPU *cpu, int n)
 {
     X86State *st = cpu->st;
 
+    check_cr_number(cpu, n);
     require_cpl0(cpu);
     switch (n) {
     case 0: return st->cr0;
     case 2: return st->cr2;
     case 3: return st->cr3;
     case 4: return st->cr4;
-    case 8: return apic_get_tpr(cpu) >> 4;
-    default: x86_raise(cpu, EXCP_UD);
+    default: return apic_get_tpr(cpu) >> 4;
     }
 }
 
 void x86_write_cr(X86CPU *cpu, int n, uint64_t v)
 {
+    check_cr_number(cpu, n);
     require_cpl0(cpu);
     switch (n) {
     case 0: write_cr0(cpu, v); break;
     case 2: cpu->st->cr2 = v; break;
     case 3: write_cr3(cpu, v); break;
     case 4: write_cr4(cpu, v); break;
-    case 8:
+    default:
         if (v & ~15ull) {
             x86_raise_err(cpu, EXCP_GP, 0);
         }
         apic_set_tpr(cpu, v << 4);
         break;
-    default: x86_raise(cpu, EXCP_UD);
     }
 }
 
@@ -360,26 +373,55 @@ void x86_hlt(X86CPU *cpu)
     cpu->st->mp_state = MP_HALTED;                      /* the run loop takes what is pending, or sleeps */
 }
 
-void x86_monitor(X86CPU *cpu, uint64_t linear)
+/* MONITOR and MWAIT are undefined outside CPL 0. */
+static void check_monitor(X86CPU *cpu, uint32_t allowed_hints)
 {
     if (x86_cpl(cpu->st)) {
         x86_raise(cpu, EXCP_UD);
     }
-    if ((uint32_t)cpu->st->regs[R_RCX]) {
+    if ((uint32_t)cpu->st->regs[R_RCX] & ~allowed_hints) {
         x86_raise_err(cpu, EXCP_GP, 0);
     }
-    x86_probe(cpu, linear, 1, false);
-    cpu->monitor_armed = linear + 1;
 }
 
-/* MWAIT may end at any time: it gives the host's CPU away for a moment and goes on, as the architecture allows. */
+void x86_monitor(X86CPU *cpu, uint64_t linear)
+{
+    X86Xlat x;
+
+    check_monitor(cpu, 0);
+    x86_xlat(cpu, cpu->st->tlb_class_now, TLB_READ, linear, &x);
+    cpu->monitor_armed = 0;
+    if (x.host) {
+        cpu->monitor_armed = (x.gpa & ~(uint64_t)(MONITOR_LINE - 1)) | 1;
+        address_space_read(x86_memory(cpu), cpu->monitor_armed & ~1ull, cpu->monitor_line, MONITOR_LINE);
+    }
+}
+
+static bool monitor_fired(X86CPU *cpu)
+{
+    uint8_t now[MONITOR_LINE];
+
+    if (!(cpu->monitor_armed & 1)) {
+        return true;
+    }
+    address_space_read(x86_memory(cpu), cpu->monitor_armed & ~1ull, now, MONITOR_LINE);
+    return memcmp(now, cpu->monitor_line, MONITOR_LINE) != 0;
+}
+
+/*
+ * MWAIT may end at any time. It sleeps while the line stays as it was, in naps, up to a millisecond; then the guest's
+ * own loop comes back. A store of the same value is found by that end.
+ */
 void x86_mwait(X86CPU *cpu)
 {
-    if (x86_cpl(cpu->st)) {
-        x86_raise(cpu, EXCP_UD);
+    static const struct timespec nap = { .tv_nsec = 50000 };
+
+    check_monitor(cpu, 1);
+    for (int naps = 0; naps < 20 && !monitor_fired(cpu) && !x86_must_leave(cpu)
+         && !atomic_load(&cpu->st->pending); naps++) {
+        nanosleep(&nap, NULL);
     }
     cpu->monitor_armed = 0;
-    sched_yield();
 }
 
 void x86_rdpmc(X86CPU *cpu)
@@ -430,6 +472,47 @@ void x86_xsetbv(X86CPU *cpu)
 }
 
 /* ---- use of x87, MMX, SSE, AVX by mode (SDM vol. 3 ch. 13; vol. 2 2.4) ---- */
+enum { FSW_ES = 0x80 };
+
+void x86_fpu_error_update(X86CPU *cpu)
+{
+    if (G_LIKELY(!atomic_load_explicit(&cpu->st->ferr, memory_order_relaxed)) || (cpu->st->xs.fsw & FSW_ES)) {
+        return;
+    }
+    if ((atomic_exchange(&cpu->st->ferr, 0) & FERR_ASSERTED) && cpu->ferr) {
+        machine_lock();
+        cpu->ferr(cpu->ferr_opaque, false);
+        machine_unlock();
+    }
+}
+
+/*
+ * CR0.NE clear: FERR# to the board, and the CPU waits before this instruction for the interrupt that it makes. Where no
+ * board listens, nothing could ever end that: it goes on.
+ */
+static void ferr_freeze(X86CPU *cpu)
+{
+    X86State *st = cpu->st;
+
+    if (!cpu->ferr || (atomic_load(&st->ferr) & FERR_IGNNE)) {
+        return;
+    }
+    if (!(atomic_fetch_or(&st->ferr, FERR_ASSERTED) & FERR_ASSERTED)) {
+        machine_lock();
+        cpu->ferr(cpu->ferr_opaque, true);
+        machine_unlock();
+    }
+    st->mp_state = MP_HALTED;
+    siglongjmp(*cpu->fault_jmp, 1);
+}
+
+void x86_cpu_ignore_fpu_error(X86CPU *cpu)
+{
+    uint32_t asserted = FERR_ASSERTED;
+
+    atomic_compare_exchange_strong(&cpu->st->ferr, &asserted, FERR_ASSERTED | FERR_IGNNE);
+}
+
 void x86_check_fpu(X86CPU *cpu, bool waiting)
 {
     X86State *st = cpu->st;
@@ -437,13 +520,13 @@ void x86_check_fpu(X86CPU *cpu, bool waiting)
     if (st->mode & (MODE_EM | MODE_TS)) {
         x86_raise(cpu, EXCP_NM);
     }
-    if (waiting && (st->xs.fsw & 0x80)) {
+    if (!(st->xs.fsw & FSW_ES)) {
+        x86_fpu_error_update(cpu);
+    } else if (waiting) {
         if (st->cr0 & CR0_NE) {
             x86_raise(cpu, EXCP_MF);
         }
-        if (cpu->ferr) {
-            cpu->ferr(cpu->ferr_opaque, true);
-        }
+        ferr_freeze(cpu);
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Hardware task switches: JMP, CALL, IRET with NT, and events through task gates, 16- and 32-bit TSS (SDM vol. 3 ch. 8).
+ * Hardware task switches: JMP, CALL, IRET with NT, and events through task gates, 16- and 32-bit TSS (SDM vol. 3
+ * ch. 8).
  *
  * All that can fault in the old task is judged and read before the first write; then the old task is saved and the new
  * one's registers are loaded, and what its selectors say is judged in the new task (SDM 8.3, table 8-1). There are none
@@ -179,7 +180,8 @@ static void load_data(X86CPU *cpu, int seg, uint16_t sel)
 static void load_registers(X86CPU *cpu, const TaskImage *t)
 {
     X86State *st = cpu->st;
-    uint64_t defined = FL_ARITH | FL_TF | FL_IF | FL_DF | FL_IOPL | FL_NT | FL_RF | FL_VM | FL_AC | FL_VIF | FL_VIP | FL_ID;
+    uint64_t defined = FL_ARITH | FL_TF | FL_IF | FL_DF | FL_IOPL | FL_NT | FL_RF | FL_VM | FL_AC | FL_VIF
+        | FL_VIP | FL_ID;
 
     st->rip = t->eip;
     st->rflags = (t->eflags & defined) | FL_1;

@@ -30,8 +30,8 @@ uint8_t *harness_ram(void);
  * halt. */
 void harness_long_mode(X86CPU *cpu);
 /*
- * 32-bit protected mode at CPL 0 without paging, with the same handlers. GDT: 08 code, 10 data, 18 16-bit code, 23 and 2b
- * user data and code, 30 the busy TSS; more by harness_gdt_set(), up to 0xf8.
+ * 32-bit protected mode at CPL 0 without paging, with the same handlers. GDT: 08 code, 10 data, 18 16-bit code, 23 and
+ * 2b user data and code, 30 the busy TSS; more by harness_gdt_set(), up to 0xf8.
  */
 void harness_protected_mode(X86CPU *cpu);
 void harness_gdt_set(unsigned selector, uint64_t descriptor);

@@ -20,6 +20,7 @@ enum { R_RAX, R_RCX, R_RDX, R_RBX, R_RSP, R_RBP, R_RSI, R_RDI,
 enum { SEG_ES, SEG_CS, SEG_SS, SEG_DS, SEG_FS, SEG_GS, SEG_COUNT };
 
 typedef struct X86CPU X86CPU;
+#define MONITOR_LINE 64                 /* bytes that MONITOR watches, aligned */
 
 /* RFLAGS */
 enum {
@@ -61,6 +62,7 @@ enum {
 #define CR4_SMEP (1u << 20)
 #define CR4_SMAP (1u << 21)
 #define CR4_PKE (1u << 22)
+#define CR4_PKS (1u << 24)
 #define EFER_SCE (1u << 0)
 #define EFER_LME (1u << 8)
 #define EFER_LMA (1u << 10)
@@ -191,7 +193,7 @@ typedef struct X86State {
     uint64_t mcg_cap, mcg_status, mcg_ctl, mc_banks[40];
     uint64_t tsc_offset;            /* guest TSC = host TSC (scaled) + offset */
     uint64_t tsc_adjust, tsc_deadline;
-    uint64_t spec_ctrl, virt_ssbd, xss, arch_capabilities, smbase, smi_count;
+    uint64_t spec_ctrl, virt_ssbd, xss, arch_capabilities, smbase, smi_count, pkrs;
     uint64_t kvm_system_time, kvm_wall_clock, kvm_pv_eoi, kvm_async_pf, kvm_steal_time, kvm_poll_control;
     uint64_t dr[8];
     uint64_t dr6_pending;           /* data breakpoints that wait for the end of a MOV SS shadow */
@@ -212,6 +214,7 @@ typedef struct X86State {
     } ev;
     uint32_t mp_state;              /* MP_* */
     _Atomic uint32_t pending;       /* PENDING_*: set by any thread */
+    _Atomic uint32_t ferr;          /* FERR_*: the x87 error pins; any thread */
     X86XSave xs;
     uint64_t tsc_saved;             /* guest TSC when the state was saved: stands in for tsc_offset in streams */
     /* derived or accelerator scratch: not migrated */
@@ -223,6 +226,7 @@ typedef struct X86State {
     uint32_t tlb_generation;                    /* counts flushes: what caches of code addresses compare */
     X86PhysPage phys[X86_PHYS_SIZE];
 } X86State;
+enum { FERR_ASSERTED = 1, FERR_IGNNE = 2 };
 enum { MP_RUNNABLE, MP_UNINITIALIZED, MP_INIT_RECEIVED, MP_HALTED, MP_SIPI_RECEIVED };
 
 typedef struct X86CpuModel X86CpuModel;         /* the CPUID answer: target/i386/cpuid.h */
@@ -255,7 +259,8 @@ struct X86CPU {
     uint8_t debug_hits;             /* breakpoints that the running instruction met (DR6 bits 3:0) */
     bool step_trap;                 /* the running instruction began with TF and its trap still counts */
     unsigned phys_bits;             /* guest physical address width: model's, cached for page walks */
-    uint64_t monitor_armed;         /* MONITOR's address + 1; 0: not armed */
+    uint64_t monitor_armed;         /* MONITOR's line, guest physical, + 1; 0: not armed */
+    uint8_t monitor_line[MONITOR_LINE];     /* and what stood there */
     struct X86KvmPv *kvmpv;
     struct X86Native *native;       /* vector engine: host code of instructions seen (sem/native.h) */
 };
@@ -281,6 +286,11 @@ void x86_update_mode(X86CPU *cpu);
 /* Power-on or RESET# state, and INIT (SDM table 9-1). apic_bsp: bootstrap processor. */
 void x86_cpu_reset(X86CPU *cpu);
 void x86_cpu_init_signal(X86CPU *cpu);
+/*
+ * The board saw a write to port f0h: IGNNE# for a CPU that asserts FERR#, until its error is cleared (SDM vol. 1 D.2).
+ * Any thread.
+ */
+void x86_cpu_ignore_fpu_error(X86CPU *cpu);
 /* Set a PENDING_* bit and kick. Any thread. */
 void x86_cpu_raise(X86CPU *cpu, uint32_t pending);
 void x86_cpu_lower(X86CPU *cpu, uint32_t pending);

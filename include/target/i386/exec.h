@@ -15,6 +15,8 @@ void x86_deliver_exception(X86CPU *cpu);
 /* A hardware interrupt that was acknowledged. */
 void x86_deliver_interrupt(X86CPU *cpu, int vector);
 void x86_deliver_nmi(X86CPU *cpu);
+/* #MC, or shutdown where CR4.MCE is clear. */
+void x86_deliver_machine_check(X86CPU *cpu);
 /* A fault in the delivery of a double fault: asks for a machine reset; true if there was one. */
 bool x86_handle_triple_fault(X86CPU *cpu);
 /*

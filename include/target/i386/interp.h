@@ -114,6 +114,8 @@ static inline bool x86_must_leave(const X86CPU *cpu)
 
 /* FPU/SSE/AVX access checks by mode bits: raise #UD/#NM/#MF as SDM's exception classes say. */
 void x86_check_fpu(X86CPU *cpu, bool waiting);       /* x87: #NM, then #MF if pending and waiting */
+/* After ES may have gone: FERR# and IGNNE# go with it. */
+void x86_fpu_error_update(X86CPU *cpu);
 void x86_check_mmx(X86CPU *cpu);
 void x86_check_sse(X86CPU *cpu);
 void x86_check_avx(X86CPU *cpu);

@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #include "sem.h"
+#include "target/i386/cpuid.h"
 
 /* A function without operands that does all itself. */
 #define DELEGATE(name, call) SEM(name) { call; x86_next(cpu->st, i); }
@@ -145,9 +146,10 @@ static void read_base(X86CPU *cpu, const Insn *i, int seg)
     x86_next(cpu->st, i);
 }
 
-static bool is_canonical(const X86State *st, uint64_t v)
+/* A base is judged by the width that the CPU has, not by the one in use. */
+static bool is_canonical(X86CPU *cpu, uint64_t v)
 {
-    unsigned unused = st->cr4 & CR4_LA57 ? 7 : 16;
+    unsigned unused = x86_has(cpu, X86_FEAT_LA57) ? 7 : 16;
 
     return (uint64_t)((int64_t)(v << unused) >> unused) == v;
 }
@@ -159,7 +161,7 @@ static void write_base(X86CPU *cpu, const Insn *i, int seg)
     if (!(cpu->st->cr4 & CR4_FSGSBASE)) {
         x86_raise(cpu, EXCP_UD);
     }
-    if (!is_canonical(cpu->st, v)) {
+    if (!is_canonical(cpu, v)) {
         x86_raise_err(cpu, EXCP_GP, 0);
     }
     cpu->st->seg[seg].base = v;
@@ -235,7 +237,7 @@ static void load_table(X86CPU *cpu, const Insn *i, X86Table *t)
     lin = ea_linear(cpu, i, size + 2, false);
     limit = x86_ld16(cpu, lin);
     base = sem_ld_at(cpu, lin + 2, size);
-    if (size == 8 && !is_canonical(cpu->st, base)) {
+    if (size == 8 && !is_canonical(cpu, base)) {
         x86_raise_err(cpu, EXCP_GP, 0);
     }
     t->limit = limit;

@@ -134,6 +134,7 @@ SEM(x87_fnclex)
     x86_check_fpu(cpu, false);
     xs->fsw &= ~(FSW_EXCEPTIONS | FSW_ES | FSW_B);
     xs->xstate_bv |= XFEATURE_X87;
+    x86_fpu_error_update(cpu);
     x86_next(cpu->st, i);
 }
 
@@ -158,6 +159,7 @@ SEM(x87_fninit)
 {
     x86_check_fpu(cpu, false);
     x87_init(&cpu->st->xs);
+    x86_fpu_error_update(cpu);
     x86_next(cpu->st, i);
 }
 
@@ -350,6 +352,7 @@ SEM(x87_fnsave)
     lin = ea_linear(cpu, i, len, true);
     x86_st_bytes(cpu, lin, area, len);
     x87_init(&st->xs);
+    x86_fpu_error_update(cpu);
     x86_next(st, i);
 }
 

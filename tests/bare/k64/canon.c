@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Canonical addresses (SDM vol. 1 3.3.7.1, vol. 3 5): #SS(0) through the stack, #GP(0) elsewhere; near
- * branches fault at the branch; IRET and far returns fault before they commit.
+ * branches fault at the branch; IRET and far returns fault before they commit. Bases in MSRs and tables are
+ * judged by the width that the CPU has (57 bits with LA57), whatever CR4.LA57 says: those checks take an
+ * address that neither width has.
  */
 #include "bare.h"
 
@@ -31,13 +33,13 @@ void canon_group(void)
     T("prefetch-is-free", BADA "prefetcht0 (%rbx)", "ok");
     T("invlpg-is-nop", BADA "invlpg (%rbx)", "ok");
     T("clflush", BADA "clflush (%rbx)", "#GP(0)");
-    T("wrmsr-fsbase", "movl $0xc0000100, %ecx; xorl %eax, %eax; movl $0x8000, %edx; wrmsr", "#GP(0)");
-    T("wrmsr-gsbase", "movl $0xc0000101, %ecx; xorl %eax, %eax; movl $0x8000, %edx; wrmsr", "#GP(0)");
-    T("wrmsr-kernelgs", "movl $0xc0000102, %ecx; xorl %eax, %eax; movl $0x8000, %edx; wrmsr", "#GP(0)");
-    T("wrmsr-lstar", "movl $0xc0000082, %ecx; xorl %eax, %eax; movl $0x8000, %edx; wrmsr", "#GP(0)");
-    T("wrmsr-cstar", "movl $0xc0000083, %ecx; xorl %eax, %eax; movl $0x8000, %edx; wrmsr", "#GP(0)");
-    T("wrmsr-sysenter-eip", "movl $0x176, %ecx; xorl %eax, %eax; movl $0x8000, %edx; wrmsr", "#GP(0)");
-    T("wrmsr-sysenter-esp", "movl $0x175, %ecx; xorl %eax, %eax; movl $0x8000, %edx; wrmsr", "#GP(0)");
+    T("wrmsr-fsbase", "movl $0xc0000100, %ecx; xorl %eax, %eax; movl $0x40000000, %edx; wrmsr", "#GP(0)");
+    T("wrmsr-gsbase", "movl $0xc0000101, %ecx; xorl %eax, %eax; movl $0x40000000, %edx; wrmsr", "#GP(0)");
+    T("wrmsr-kernelgs", "movl $0xc0000102, %ecx; xorl %eax, %eax; movl $0x40000000, %edx; wrmsr", "#GP(0)");
+    T("wrmsr-lstar", "movl $0xc0000082, %ecx; xorl %eax, %eax; movl $0x40000000, %edx; wrmsr", "#GP(0)");
+    T("wrmsr-cstar", "movl $0xc0000083, %ecx; xorl %eax, %eax; movl $0x40000000, %edx; wrmsr", "#GP(0)");
+    T("wrmsr-sysenter-eip", "movl $0x176, %ecx; xorl %eax, %eax; movl $0x40000000, %edx; wrmsr", "#GP(0)");
+    T("wrmsr-sysenter-esp", "movl $0x175, %ecx; xorl %eax, %eax; movl $0x40000000, %edx; wrmsr", "#GP(0)");
     T("string-source", "movabsq $0x800000000000, %rsi; lodsb", "#GP(0)");
     T("string-target", "movabsq $0x800000000000, %rdi; stosb", "#GP(0)");
     start_user();
@@ -58,6 +60,6 @@ void canon_tables_group(void);
 void canon_tables_group(void)
 {
     start_kernel();
-    T("lgdt", "movabsq $0x800000000000, %rbx; pushq %rbx; pushw $0xff; lgdt (%rsp)", "#GP(0)");
-    T("lidt", "movabsq $0x800000000000, %rbx; pushq %rbx; pushw $0xff; lidt (%rsp)", "#GP(0)");
+    T("lgdt", "movabsq $0x4000000000000000, %rbx; pushq %rbx; pushw $0xff; lgdt (%rsp)", "#GP(0)");
+    T("lidt", "movabsq $0x4000000000000000, %rbx; pushq %rbx; pushw $0xff; lidt (%rsp)", "#GP(0)");
 }

@@ -92,7 +92,7 @@ static void features(void)
     T("fsgsbase-off", "rdfsbase %rax", "#UD");
     cr4_set(cr4_get() | CR4_FSGSBASE);
     T("fsgsbase", "movl $0x40000, %eax; wrfsbase %rax; rdfsbase %rcx", "ok cx=40000");
-    T("fsgsbase-non-canonical", "movabsq $0x800000000000, %rax; wrgsbase %rax", "#GP(0)");
+    T("fsgsbase-non-canonical", "movabsq $0x4000000000000000, %rax; wrgsbase %rax", "#GP(0)");
     cr4_set(cr4_get() & ~CR4_FSGSBASE);
     if (cpu_has(7, 2, 2)) {
         cr4_set(cr4_get() | CR4_UMIP);
