@@ -174,7 +174,7 @@ load_by_port:
     movw %bp, %ax
     outw %ax, %dx
     movw $FW_DATA, %dx
-    addr32 rep insb
+    .byte 0x67, 0xf3, 0x6c          /* addr32 rep insb, which not every assembler takes in 16-bit code */
     ret
 
 /* ES = base 0, limit 4 GiB, by a moment in protected mode. Changes eax, bx. */

@@ -72,7 +72,9 @@ if [ $quick = 0 ]; then
     dirs+=(build-asan)
     unset ASAN_OPTIONS
     CC=clang configure_build build-fuzz --enable-fuzzing --enable-sanitizers
-    scripts/fuzz-run.sh build-fuzz "$([ $long = 1 ] && echo 3600 || echo 60)" >"$results/fuzz.txt" || true
+    times=(60 interp=600)
+    [ $long = 0 ] || times=(3600)
+    scripts/fuzz-run.sh build-fuzz "${times[@]}" >"$results/fuzz.txt" || true
     cat "$results/fuzz.txt"
 fi
 exec python3 scripts/test-summary.py "$results" "${dirs[@]}"

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "accel/tcg/tcg-internal.h"
+#include "trace-accel_tcg.h"
 #include "target/i386/decode.h"
 #include "target/i386/mmu.h"
 
@@ -277,6 +278,16 @@ static Block *publish(struct X86BlockCache *bc, const uint8_t *host, uint32_t mo
     return b;
 }
 
+/* For lists of what tests reach: the row of each instruction that enters the cache. */
+static void trace_rows(const Insn *insns, unsigned n)
+{
+    for (unsigned k = 0; k < n; k++) {
+        if (insns[k].op) {
+            trace_tcg_row(x86_mnemonic(&insns[k]), x86_row(&insns[k])->line);
+        }
+    }
+}
+
 static Block *decode_block(X86CPU *cpu, const X86Xlat *x, uint64_t lin)
 {
     uint8_t copy[1024];
@@ -298,6 +309,7 @@ static Block *decode_block(X86CPU *cpu, const X86Xlat *x, uint64_t lin)
             return odd_block(cpu, lin);
         }
     } while (page && (!code_page_mark(page, gen, offset, used) || memcmp(copy, host, used)));
+    trace_rows(insns, n);
     b = publish(cpu->blocks, host, cpu->st->mode, insns, n);
     if (!b) {
         return odd_block(cpu, lin);

@@ -20,11 +20,11 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { RAM_SIZE = 256 << 10, MMIO_AT = RAM_SIZE, MMIO_SIZE = 0x10000, STEPS = 64, BUDGET_US = 4000 };
+enum { RAM_SIZE = 256 << 10, MMIO_AT = RAM_SIZE, MMIO_SIZE = 0x10000, STEPS = 64, BUDGET_US = 2000 };
 /* Guest physical layout. */
 enum { GDT = 0x1000, IDT = 0x2000, LDT = 0x3000, TSS = 0x3800, CODE = 0x8000, HANDLER = 0x9000, STACK = 0x7000,
        PML5 = 0x10000, PML4 = 0x11000, PDPT = 0x12000, PD = 0x13000, PT = 0x14000, PD32 = 0x15000, PT32 = 0x16000,
-       PDPT_PAE = 0x17000 };
+       PDPT_PAE = 0x17000, TABLES_END = 0x18000 };
 
 typedef struct Fuzz {
     X86CPU *cpu;
@@ -324,7 +324,9 @@ static void cpu_fresh(X86CPU *cpu)
     atomic_store(&cpu->vcpu.exit_request, 0);
     atomic_store(&cpu->vcpu.stop, false);
     atomic_store(&cpu->vcpu.halted, false);
-    memset(fuzz.ram, 0, RAM_SIZE);
+    memset(fuzz.ram, 0, TABLES_END);
+    memset(fuzz.ram + TABLES_END, 0xf4, RAM_SIZE - TABLES_END);     /* HLT: what runs astray comes to an end */
+    memset(fuzz.ram + CODE, 0xf4, HANDLER - CODE);
     ram_dirty_set(0, RAM_SIZE >> 12);
 }
 

@@ -225,7 +225,9 @@ static uint16_t code_selector(Rng *r)
 {
     static const uint16_t good[] = { SEL_CODE64, SEL_CODE32, SEL_CODE16, 0x57, 0x67, 0x3f };
 
-    return rng_percent(r, 60) ? good[rng_below(r, segments_have(16) ? 6 : 2)] : selector_generate(r);
+    uint16_t sel = good[rng_below(r, G_N_ELEMENTS(good))];
+
+    return rng_percent(r, 60) && segment_there(sel) ? sel : selector_generate(r);
 }
 
 static uint64_t code_offset(Rng *r, uint16_t sel)

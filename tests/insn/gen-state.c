@@ -199,19 +199,30 @@ uint16_t selector_generate(Rng *r)
            sel | (rng_percent(r, 80) ? 3 : 0);
 }
 
-/* A data segment that can be in a segment register before a case. */
-static uint16_t data_selector(Rng *r, unsigned null_percent)
+/* One of a list of selectors; where the host has not got it, flat data. */
+static uint16_t selector_pick(Rng *r, const uint16_t *list, unsigned n)
 {
-    static const uint16_t ldt[] = { SEL_DATA16, SEL_DATA32, 0x27, 0x2f, 0x37, 0x4f, SEL_CODE16, 0x5f - 8 };
+    uint16_t sel = list[rng_below(r, n)];
 
-    if (rng_percent(r, null_percent)) {
-        return rng_below(r, 4);
+    return segment_there(sel) ? sel : SEL_DATA;
+}
+
+/* A data segment that can be in a segment register before a case. */
+static uint16_t data_selector(Rng *r, unsigned bits)
+{
+    static const uint16_t ldt[] = { SEL_DATA16, SEL_DATA32, 0x27, 0x2f, 0x37, 0x4f, SEL_CODE16, 0x57 };
+    static const uint16_t small[] = { SEL_DATA16 };
+
+    if (rng_percent(r, 4)) {
+        return 0;                       /* kernels may make 1 to 3 so when they switch tasks */
     }
-    return segments_have(16) ? ldt[rng_below(r, G_N_ELEMENTS(ldt))] : SEL_DATA;
+    return bits == 16 && rng_percent(r, 60) ? selector_pick(r, small, 1)
+                                            : selector_pick(r, ldt, G_N_ELEMENTS(ldt));
 }
 
 static void selectors_generate(Rng *r, InsnCase *c)
 {
+    static const uint16_t stacks[] = { SEL_DATA16, SEL_DATA16, SEL_DATA32, 0x2f, 0x37, 0x4f };
     uint16_t *sel = c->start.sel;
 
     memset(sel, 0, sizeof(c->start.sel));
@@ -224,16 +235,11 @@ static void selectors_generate(Rng *r, InsnCase *c)
         if (n != SEG_CS && n != SEG_SS) {
             bool flat = n < SEG_FS && rng_percent(r, c->bits == 32 ? 75 : 30);
 
-            sel[n] = flat ? SEL_DATA : data_selector(r, 4);
-            if (c->bits == 16 && !flat && rng_percent(r, 60)) {
-                sel[n] = SEL_DATA16;
-            }
+            sel[n] = flat ? SEL_DATA : data_selector(r, c->bits);
         }
     }
-    if (segments_have(16) && rng_percent(r, c->bits == 32 ? 30 : 80)) {
-        static const uint16_t stacks[] = { SEL_DATA16, SEL_DATA16, SEL_DATA32, 0x2f, 0x37, 0x4f };
-
-        sel[SEG_SS] = stacks[rng_below(r, G_N_ELEMENTS(stacks))];
+    if (rng_percent(r, c->bits == 32 ? 30 : 80)) {
+        sel[SEG_SS] = selector_pick(r, stacks, G_N_ELEMENTS(stacks));
     }
 }
 

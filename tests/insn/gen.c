@@ -109,10 +109,20 @@ const char *row_skip_reason(unsigned op)
     return reasons[op];
 }
 
+static unsigned bits_only;              /* 0: any */
+
+void gen_bits_only(unsigned bits)
+{
+    bits_only = bits;
+}
+
 bool row_in(unsigned op, unsigned bits)
 {
     uint32_t flags = x86_insn_rows[op].flags;
 
+    if (bits_only && bits != bits_only) {
+        return false;
+    }
     return bits == 64 ? !(flags & ROW_I64) : !(flags & ROW_O64) && segments_have(bits);
 }
 
@@ -121,6 +131,9 @@ static unsigned bits_pick(Rng *r, unsigned op)
 {
     unsigned n = rng_below(r, 100);
 
+    if (bits_only) {
+        return bits_only;
+    }
     if (row_in(op, 64) && (n < 65 || !row_in(op, 32))) {
         return 64;
     }
@@ -228,7 +241,8 @@ void sequence_generate(InsnCase *c, uint64_t seed, const uint16_t *rows, unsigne
     unsigned want = 2 + rng_below(&r, SEQUENCE_MAX - 1), undef = 0;
 
     c->seed = seed;
-    c->bits = rng_percent(&r, 75) || !segments_have(32) ? 64 : rng_percent(&r, 60) || !segments_have(16) ? 32 : 16;
+    c->bits = bits_only ? bits_only : rng_percent(&r, 75) || !segments_have(32) ? 64 :
+              rng_percent(&r, 60) || !segments_have(16) ? 32 : 16;
     c->count = c->length = c->flags_undef = 0;
     c->undecodable = c->reloads = c->xsave = false;
     c->target = 0;

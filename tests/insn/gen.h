@@ -24,6 +24,8 @@ void memory_aim(Rng *r, InsnCase *c, Insn *i, unsigned at, uint64_t target);
 void window_fill(Rng *r, uint64_t target);
 bool is_sha(const Insn *i);
 bool gen_host_is_amd(void);
+/* Cases of 64-, 32- or 16-bit code alone. */
+void gen_bits_only(unsigned bits);
 void data_fill(Rng *r, void *buf, unsigned len);
 
 #endif

@@ -84,7 +84,8 @@ uint32_t guest_mode(unsigned bits);
 
 /* segments.c: one set of descriptors for both worlds. */
 void segments_init(void);                       /* asks the host for the LDT */
-bool segments_have(unsigned bits);              /* can code of so many bits run here? 16: there is an LDT */
+bool segments_have(unsigned bits);              /* can code of so many bits run here? */
+bool segment_there(uint16_t selector);
 void segments_write(uint8_t *gdt, uint8_t *ldt);    /* SEGMENTS_GDT and SEGMENTS_LDT bytes */
 enum { SEGMENTS_GDT = 16 * 8, SEGMENTS_LDT = 13 * 8 };
 X86Segment segment_of(uint16_t selector);       /* hidden part; unusable when null or not there */

@@ -2,8 +2,8 @@
 /*
  * Segment descriptors that both worlds have: those of the host's GDT that LAR and LSL show to ring 3, and an LDT of
  * our own with 16-bit code, small, expand-down, read-only and absent data segments (SDM vol. 3 3.4). Some hosts have
- * no 32-bit code segment, or take modify_ldt() without effect: the guest's descriptors then lack them too, and there
- * are no cases of 32- or 16-bit code. See insn-test.h.
+ * no 32-bit code segment, no 16-bit ones, or take modify_ldt() without effect: the guest's descriptors then lack them
+ * too, and there are no cases of 32- or 16-bit code. See insn-test.h.
  */
 #include <asm/ldt.h>
 #include <string.h>
@@ -39,7 +39,7 @@ _Static_assert((G_N_ELEMENTS(ldt) + 1) * 8 == SEGMENTS_LDT, "size");
 
 /* Index 1 must be 64-bit kernel code, for the handlers here; what else ring 3 cannot see is its own affair. */
 static uint64_t gdt[SEGMENTS_GDT / 8] = { 0, 0x00af9b000000ffff, 0x00af9b000000ffff, 0x00cf93000000ffff };
-static bool have_ldt, have_code32;
+static bool installed[G_N_ELEMENTS(ldt)];
 
 /* What ring 3 may know of a descriptor: access rights and limit. */
 static bool host_rights(uint16_t selector, uint32_t *rights, uint32_t *limit)
@@ -54,14 +54,14 @@ static bool host_rights(uint16_t selector, uint32_t *rights, uint32_t *limit)
     return ok;
 }
 
-static bool entry_install(unsigned index, const Entry *e)
+static void entry_install(unsigned index, const Entry *e)
 {
     struct user_desc d = {
         .entry_number = index, .base_addr = e->base, .limit = e->limit, .seg_32bit = e->big, .contents = e->kind,
         .read_exec_only = e->plain, .limit_in_pages = e->pages, .seg_not_present = e->absent,
     };
 
-    return syscall(SYS_modify_ldt, 0x11, &d, sizeof(d)) == 0;
+    syscall(SYS_modify_ldt, 0x11, &d, sizeof(d));
 }
 
 static void gdt_copy(void)
@@ -78,19 +78,13 @@ static void gdt_copy(void)
 
 void segments_init(void)
 {
-    uint32_t rights, limit;
-
     gdt_copy();
     for (size_t n = 0; n < G_N_ELEMENTS(ldt); n++) {
-        entry_install(n + 1, &ldt[n]);
-    }
-    have_ldt = host_rights(SEL_CODE16, &rights, &limit);
-    have_code32 = host_rights(SEL_CODE32, &rights, &limit);
-}
+        uint32_t rights, limit;
 
-bool segments_have(unsigned bits)
-{
-    return bits == 64 || (bits == 32 ? have_code32 : have_ldt);
+        entry_install(n + 1, &ldt[n]);
+        installed[n] = host_rights((n + 1) << 3 | 7, &rights, &limit);
+    }
 }
 
 /* As modify_ldt() makes them: DPL 3, accessed. */
@@ -107,8 +101,8 @@ void segments_write(uint8_t *gdt_out, uint8_t *ldt_out)
 {
     memcpy(gdt_out, gdt, sizeof(gdt));
     memset(ldt_out, 0, SEGMENTS_LDT);
-    for (size_t n = 0; have_ldt && n < G_N_ELEMENTS(ldt); n++) {
-        uint64_t v = entry_bits(&ldt[n]);
+    for (size_t n = 0; n < G_N_ELEMENTS(ldt); n++) {
+        uint64_t v = installed[n] ? entry_bits(&ldt[n]) : 0;
 
         memcpy(ldt_out + 8 * (n + 1), &v, 8);
     }
@@ -119,9 +113,19 @@ static uint64_t descriptor_of(uint16_t selector)
     unsigned n = selector >> 3;
 
     if (selector & 4) {
-        return n >= 1 && n <= G_N_ELEMENTS(ldt) && have_ldt ? entry_bits(&ldt[n - 1]) : 0;
+        return n >= 1 && n <= G_N_ELEMENTS(ldt) && installed[n - 1] ? entry_bits(&ldt[n - 1]) : 0;
     }
     return n < G_N_ELEMENTS(gdt) ? gdt[n] : 0;
+}
+
+bool segment_there(uint16_t selector)
+{
+    return descriptor_of(selector) != 0;
+}
+
+bool segments_have(unsigned bits)
+{
+    return bits == 64 || (bits == 32 ? segment_there(SEL_CODE32) : segment_there(SEL_CODE16));
 }
 
 X86Segment segment_of(uint16_t selector)

@@ -4,10 +4,12 @@
  * every row of the instruction table that ring 3 can run; then short sequences. Prints what
  * differed with the seed that repeats it, and the rows that never ran.
  *
- *   test-insn [--long] [--count N] [--sequences N] [--seed S] [--row MNEMONIC] [--replay SEED[:ROW]] [--rows]
+ *   test-insn [--long] [--count N] [--sequences N] [--seed S] [--row MNEMONIC] [--bits 64|32|16]
+ *             [--replay SEED[:ROW]] [--rows] [--reports N]
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,10 +18,9 @@
 
 #include "gen.h"
 
-#define REPORTS_MAX 40
 
 typedef struct Options {
-    uint64_t count, sequences, seed, replay;
+    uint64_t count, sequences, seed, replay, reports;
     int replay_row;                 /* -1: the seed of a sequence */
     bool replaying, rows;
     const char *row;
@@ -114,7 +115,7 @@ static void case_try(Test *t, int op)
     if (!outcome_same(&t->c, &native, &guest, NULL)) {
         t->failures++;
         t->failed[t->c.insn[0].op]++;
-        if (t->reported++ < REPORTS_MAX) {
+        if (t->reported++ < t->o->reports) {
             case_report(t, op, &native, &guest);
         }
     } else if (t->o->replaying) {
@@ -187,7 +188,7 @@ static void rows_choose(Test *t)
     for (unsigned op = 1; op < INSN_ROW_COUNT; op++) {
         bool wanted = !t->o->row || !strcmp(t->o->row, x86_mnemonics + x86_insn_rows[op].mnemonic);
 
-        if (wanted && !row_skip_reason(op) && (row_in(op, 64) || row_in(op, 32))) {
+        if (wanted && !row_skip_reason(op) && (row_in(op, 64) || row_in(op, 32) || row_in(op, 16))) {
             t->rows[t->n_rows++] = op;
         }
     }
@@ -218,8 +219,9 @@ static int run_all(Test *t)
         }
         return t->failures != 0;
     }
-    printf("seed %#" PRIx64 ", %u rows, %" PRIu64 " instructions, %" PRIu64 " sequences\n",
-           t->o->seed, t->n_rows, t->o->count, t->o->sequences);
+    printf("seed %#" PRIx64 ", %u rows, 32-bit code %s, 16-bit code %s, %" PRIu64 " instructions, %" PRIu64 " sequences\n",
+           t->o->seed, t->n_rows, segments_have(32) ? "too" : "not here", segments_have(16) ? "too" : "not here",
+           t->o->count, t->o->sequences);
     for (uint64_t n = 0; n < t->o->count && t->n_rows; n++) {
         one_case(t, rng_next(&r), t->rows[n % t->n_rows]);
     }
@@ -237,7 +239,8 @@ static int run_all(Test *t)
 
 static bool options_parse(int argc, char **argv, Options *o)
 {
-    *o = (Options) { .count = 200000, .sequences = 20000, .seed = 0x5eed, .replay_row = -1 };
+    *o = (Options) { .count = 200000, .sequences = 20000, .seed = 0x5eed, .reports = 40,
+                     .replay_row = -1 };
     for (int n = 1; n < argc; n++) {
         const char *v = n + 1 < argc ? argv[n + 1] : "";
 
@@ -256,6 +259,10 @@ static bool options_parse(int argc, char **argv, Options *o)
             o->sequences = strtoull(v, NULL, 0);
         } else if (!strcmp(argv[n], "--seed")) {
             o->seed = strtoull(v, NULL, 0);
+        } else if (!strcmp(argv[n], "--bits")) {
+            gen_bits_only(strtoul(v, NULL, 0));
+        } else if (!strcmp(argv[n], "--reports")) {
+            o->reports = strtoull(v, NULL, 0);
         } else if (!strcmp(argv[n], "--row")) {
             o->row = v;
         } else if (!strcmp(argv[n], "--replay")) {
@@ -272,6 +279,19 @@ static bool options_parse(int argc, char **argv, Options *o)
     return true;
 }
 
+/* Asked to end, as by a harness that lost patience: says where it was. */
+static struct {
+    volatile Progress *progress;
+    pid_t pid;
+} stuck;
+
+static void on_sigterm(int sig)
+{
+    printf("Ended at --replay %#" PRIx64 ":%d\n", stuck.progress->seed, stuck.progress->op);
+    kill(stuck.pid, SIGKILL);
+    _exit(1);
+}
+
 int main(int argc, char **argv)
 {
     static Test test;
@@ -285,12 +305,16 @@ int main(int argc, char **argv)
     }
     test.o = &o;
     test.progress = mmap(NULL, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    setvbuf(stdout, NULL, _IOLBF, 0);
     pid = fork();
     if (pid == 0) {
         status = run_all(&test);
         fflush(stdout);
         _exit(status);
     }
+    stuck.progress = test.progress;
+    stuck.pid = pid;
+    signal(SIGTERM, on_sigterm);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
     if (WIFEXITED(status)) {

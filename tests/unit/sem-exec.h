@@ -7,6 +7,7 @@
 #define CLEAT_TESTS_SEM_EXEC_H
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,9 @@ static inline int exec(const char *hex)
     }
     ck_assert_int_eq(x86_decode(bytes, n, cpu->st->mode, &i), X86_DECODE_OK);
     ck_assert_int_eq(i.length, n);
+    if (getenv("CLEAT_ROWS")) {         /* tests/insn/rows.py makes a list */
+        printf("tcg_row %s insn.def:%u\n", x86_mnemonic(&i), x86_row(&i)->line);
+    }
     cpu->st->rip = H_CODE;
     cpu->fault_jmp = &jmp;
     if (sigsetjmp(jmp, 0) == 0) {
