@@ -160,9 +160,9 @@ static void machine_make(X86CPU *cpu, unsigned kind, unsigned cpl)
 
 static void change_memory(Input *in)
 {
-    unsigned at = take(in, 3) % RAM_SIZE, len = MIN(take(in, 1) & 63, in->left);
+    unsigned at = take(in, 3) % RAM_SIZE, len = take(in, 1) & 63;
 
-    len = MIN(len, RAM_SIZE - at);
+    len = MIN(MIN(len, in->left), RAM_SIZE - at);
     memcpy(fuzz.ram + at, in->p, len);
     in->p += len;
     in->left -= len;

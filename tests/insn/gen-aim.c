@@ -173,7 +173,7 @@ static void tame_alignment(InsnCase *c, const Insn *i)
     }
     if (g_str_has_prefix(name, "fx") || is_xsave(i) || !strcmp(name, "movdir64b")) {
         c->start.rflags &= ~(uint64_t)FL_AC;
-        if (c->target + 512 > DATA_AT + DATA_RW && c->target < DATA_AT + DATA_SIZE) {
+        if (c->target + 512 > DATA_AT + DATA_RW && (c->target & 4095) + 512 > 4096) {
             c->target = DATA_AT + 0x600;
         }
     }
@@ -355,6 +355,9 @@ static void xsave_aim(Rng *r, InsnCase *c, const Insn *i)
     if (rng_percent(r, 10)) {
         c->target = rng_percent(r, 50) ? c->target + (1 << rng_below(r, 6))
                                        : DATA_AT + DATA_RW + 64 * rng_below(r, 16) + 4096 * rng_below(r, 2);
+        if (g_str_has_prefix(x86_mnemonic(i), "xrstor") && c->target < DATA_AT + DATA_SIZE) {
+            c->target = DATA_AT + DATA_SIZE;        /* the host's layout cannot be put into the page that is read only */
+        }
     }
     if (rng_percent(r, 60)) {
         c->start.xs.xstate_bv = features & rng_next(r);

@@ -158,6 +158,17 @@ static bool is_foreign(const Insn *i)
            (name_in(" callf jmpf ", x86_mnemonic(i)) || (row->xlat == XLAT_SEG && row->opnd[1].kind == OPK_M));
 }
 
+/* The same of bytes that are #UD here: LOCK MOV CR0 is MOV CR8 there, LOCK VERR reads memory first. */
+static bool is_foreign_ud(const uint8_t *code)
+{
+    unsigned n = 0;
+
+    while (n < 10 && !(code[n] == 0x0f && (code[n + 1] == 0x00 || code[n + 1] == 0x20 || code[n + 1] == 0x22))) {
+        n++;
+    }
+    return n < 10 && gen_host_is_amd();
+}
+
 static bool gates_open(const Insn *i)
 {
     uint8_t gates[4];
@@ -190,7 +201,7 @@ static bool code_generate(Rng *r, InsnCase *c, unsigned op)
             c->length = i->length;
             return true;
         }
-        if (rng_percent(r, 10) && tries < 3) {
+        if (rng_percent(r, 10) && tries < 3 && !is_foreign_ud(c->code)) {
             memset(i, 0, sizeof(*i));
             i->op = op;
             i->ea = EA_NONE;

@@ -26,7 +26,7 @@ static uint8_t *image_at(const InsnCase *c, uint8_t *window)
 {
     uint64_t compact;
 
-    if (!c->xsave || c->target - DATA_AT > DATA_SIZE - IMAGE || (c->target & 63)) {
+    if (!c->xsave || c->target - DATA_AT > DATA_RW - IMAGE || (c->target & 63)) {
         return NULL;
     }
     memcpy(&compact, window + (c->target - DATA_AT) + HEADER + 8, 8);
@@ -108,7 +108,7 @@ void xsave_tame(const InsnCase *c, uint8_t *native, const uint8_t *guest)
     uint64_t a, b, differ, compact;
     unsigned at = c->target - DATA_AT;
 
-    if (!c->xsave || g_str_has_prefix(x86_mnemonic(&c->insn[0]), "xrstor") || at > DATA_SIZE - IMAGE) {
+    if (!c->xsave || g_str_has_prefix(x86_mnemonic(&c->insn[0]), "xrstor") || at > DATA_RW - IMAGE) {
         return;
     }
     memcpy(&a, native + at + HEADER, 8);

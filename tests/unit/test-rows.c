@@ -4,7 +4,7 @@
  * hosts run no such code in a process), privileged ones, and those that only fault. A test each of what they do.
  */
 #include "sem-exec.h"
-#include "target/i386/exec.h"
+#include "target/i386/cpuid.h"
 
 static uint64_t *regs(void)
 {
@@ -182,6 +182,10 @@ END_TEST
 START_TEST(fast_calls_of_intel_go_both_ways)
 {
     start(64);
+    strcpy(cpu->model->vendor, "AuthenticAMD");
+    ck_assert_int_eq(exec("0f34"), EXCP_UD);                /* AMD's have none in long mode */
+    ck_assert_int_eq(exec("0f35"), EXCP_UD);
+    strcpy(cpu->model->vendor, "GenuineIntel");
     ck_assert_int_eq(exec("0f34"), EXCP_GP);
     cpu->st->sysenter_cs = H_CS64;
     cpu->st->sysenter_esp = H_STACK0;
