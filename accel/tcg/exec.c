@@ -46,6 +46,7 @@ static void note_traps(X86CPU *cpu)
     X86State *st = cpu->st;
     uint64_t hits = st->dr6_pending | cpu->debug_hits;
 
+    cpu->debug_hits = 0;
     if (st->ev.interrupt_shadow & SHADOW_SS) {
         st->dr6_pending = hits;
         return;

@@ -122,6 +122,12 @@ bool x86_handle_pending(X86CPU *cpu)
         x86_tlb_flush_memory(cpu);
         return true;
     }
+    if ((p & PENDING_MCE) && st->mp_state != MP_UNINITIALIZED) {
+        x86_cpu_lower(cpu, PENDING_MCE);
+        st->mp_state = MP_RUNNABLE;
+        x86_deliver_machine_check(cpu);
+        return true;
+    }
     if ((p & PENDING_SMI) && !st->ev.smm && !st->ev.interrupt_shadow && st->mp_state != MP_UNINITIALIZED) {
         x86_smm_enter(cpu, st->mp_state == MP_HALTED);
         return true;
@@ -136,12 +142,6 @@ bool x86_handle_pending(X86CPU *cpu)
     }
     if (st->mp_state == MP_UNINITIALIZED) {
         return false;
-    }
-    if (p & PENDING_MCE) {
-        x86_cpu_lower(cpu, PENDING_MCE);
-        st->mp_state = MP_RUNNABLE;
-        x86_deliver_machine_check(cpu);
-        return true;
     }
     if (p & PENDING_RESET) {
         x86_cpu_lower(cpu, PENDING_RESET);

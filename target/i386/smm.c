@@ -244,7 +244,7 @@ static void trim_state(X86State *st)
     uint64_t defined = FL_ARITH | FL_TF | FL_IF | FL_DF | FL_IOPL | FL_NT | FL_RF | FL_VM | FL_AC | FL_VIF
         | FL_VIP | FL_ID;
 
-    st->rflags = (st->rflags & defined) | FL_1;
+    st->rflags = (st->rflags & (st->cr0 & CR0_PE ? defined : defined & ~FL_VM)) | FL_1;
     st->cr0 |= CR0_ET;
     st->dr[6] = (st->dr[6] & 0xe00f) | 0xffff0ff0;
     st->dr[7] = (st->dr[7] & 0xffff2bff) | 0x400;

@@ -81,6 +81,8 @@ static bool state_post_load(void *opaque, Error **errp)
     st->tsc_offset = st->tsc_saved - x86_tsc_now(cpu->model->tsc_hz);
     st->xs.mxcsr &= st->xs.mxcsr_mask = 0xffff;
     st->zero = 0;
+    st->dr6_pending &= 15;
+    atomic_store(&st->ferr, atomic_load(&st->ferr) & (FERR_ASSERTED | FERR_IGNNE));
     atomic_store(&cpu->vcpu.halted, st->mp_state == MP_HALTED || st->mp_state == MP_UNINITIALIZED);
     x86_tlb_flush_memory(cpu);
     x86_update_mode(cpu);

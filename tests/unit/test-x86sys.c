@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Control registers, 5-level paging, protection keys, limits, virtual-8086 mode, x87 error pins, machine checks, MONITOR. */
+/* Control registers, paging, protection keys, limits, virtual-8086 mode, x87 error pins, machine checks, MONITOR. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "system/loop.h"
 #include "target/i386/exec.h"
 #include "target/i386/mce.h"
 #include "target/i386/mmu.h"
@@ -54,7 +55,8 @@ START_TEST(la57_cannot_change_in_long_mode)
 }
 END_TEST
 
-PAYLOAD(p_pks, ".code64", "mov $0x6e1, %ecx\nmov $0x8, %eax\nxor %edx, %edx\nwrmsr\nmovl 0x50000, %eax\nmovl %eax, 0x50000");
+PAYLOAD(p_pks, ".code64",
+        "mov $0x6e1, %ecx\nmov $0x8, %eax\nxor %edx, %edx\nwrmsr\nmovl 0x50000, %eax\nmovl %eax, 0x50000");
 START_TEST(supervisor_keys_guard_supervisor_pages)
 {
     X86CPU *cpu = harness_cpu("max,pks=on");
@@ -81,6 +83,57 @@ START_TEST(four_mib_pages_reach_beyond_4_gib_and_reserve_bit_21)
     memcpy(harness_ram() + 0x10008, &reserved, 4);
     ck_assert(RUN(cpu, p_pse));
     check_fault(EXCP_PF, 9);
+}
+END_TEST
+
+/* PAE: 800000h leads to 5 GiB, where the board has put the page of 50000h once more. */
+static void make_pae(X86CPU *cpu)
+{
+    static MemoryRegion high;
+    hwaddr offset;
+    uint64_t avail;
+
+    harness_protected_mode(cpu);
+    if (!high.size) {
+        MemoryRegion *ram = address_space_find(cpu->vcpu.mem, 0, &offset, &avail);
+
+        machine_lock();
+        memory_region_init_alias(&high, NULL, "high", ram, 0x50000, 0x1000);
+        memory_region_add(cpu->vcpu.mem->root, 0x140000000, &high, 0);
+        machine_unlock();
+    }
+    put64(0x18000, 0x19001);
+    put64(0x19000, 0x83);
+    put64(0x19000 + 4 * 8, 0x1a003);
+    put64(0x1a000, 0x140000003);
+    memcpy(harness_ram() + 0x50000, "\x21\x43\x65\x87", 4);
+    x86_tlb_flush_memory(cpu);
+}
+
+PAYLOAD(p_pae, ".code32", "mov %cr4, %eax\nor $0x20, %eax\nmov %eax, %cr4\nmov $0x18000, %eax\nmov %eax, %cr3\n"
+        "mov %cr0, %eax\nor $0x80000000, %eax\nmov %eax, %cr0\nmov 0x800000, %ecx\nincl 0x800000");
+START_TEST(pae_reaches_beyond_4_gib)
+{
+    X86CPU *cpu = harness_cpu("max");
+
+    make_pae(cpu);
+    ck_assert(RUN(cpu, p_pae));
+    ck_assert_uint_eq(harness_fault()->count, 0);
+    ck_assert_uint_eq(cpu->st->regs[R_RCX], 0x87654321);
+    ck_assert_uint_eq(harness_ram()[0x50000], 0x22);
+}
+END_TEST
+
+START_TEST(reserved_bits_of_pdptes_fault_when_they_are_loaded)
+{
+    X86CPU *cpu = harness_cpu("max");
+
+    make_pae(cpu);
+    put64(0x18018, 3);                                  /* R/W is reserved there */
+    ck_assert(RUN(cpu, p_pae));
+    check_fault(EXCP_GP, 0);
+    ck_assert_uint_eq(cpu->st->cr0 & CR0_PG, 0);
+    ck_assert_uint_eq(harness_fault()->rip, H_CODE + 3 + 3 + 3 + 5 + 3 + 3 + 5);
 }
 END_TEST
 
@@ -121,10 +174,10 @@ END_TEST
 
 /* ---- control registers ---- */
 PAYLOAD(p_cr1, ".code64", "mov %cr1, %rax");
-PAYLOAD(p_user_cr1, ".code64", "pushq $0x23\npushq $0x1f0000\npushq $2\npushq $0x2b\nlea 1f(%rip), %rax\npush %rax\niretq\n"
-        "1: mov %cr1, %rax");
-PAYLOAD(p_user_monitor, ".code64", "pushq $0x23\npushq $0x1f0000\npushq $2\npushq $0x2b\nlea 1f(%rip), %rax\npush %rax\n"
-        "iretq\n1: monitor");
+PAYLOAD(p_user_cr1, ".code64",
+        "pushq $0x23\npushq $0x1f0000\npushq $2\npushq $0x2b\nlea 1f(%rip), %rax\npush %rax\niretq\n1: mov %cr1, %rax");
+PAYLOAD(p_user_monitor, ".code64",
+        "pushq $0x23\npushq $0x1f0000\npushq $2\npushq $0x2b\nlea 1f(%rip), %rax\npush %rax\niretq\n1: monitor");
 START_TEST(what_is_undefined_is_so_at_any_level)
 {
     X86CPU *cpu = harness_cpu("max,monitor=on");
@@ -141,7 +194,8 @@ START_TEST(what_is_undefined_is_so_at_any_level)
 }
 END_TEST
 
-PAYLOAD(p_mwait, ".code64", "mov $0x300000, %eax\nxor %ecx, %ecx\nxor %edx, %edx\nmonitor\nmovl $1, (%rax)\nxor %eax, %eax\n"
+PAYLOAD(p_mwait, ".code64",
+        "mov $0x300000, %eax\nxor %ecx, %ecx\nxor %edx, %edx\nmonitor\nmovl $1, (%rax)\nxor %eax, %eax\n"
         "mwait\nmov $5, %ebx");
 START_TEST(mwait_ends_after_a_store_to_the_line)
 {
@@ -168,7 +222,7 @@ static void enter_vm(X86CPU *cpu, const uint8_t *code, size_t len, uint64_t flag
                                     .attr = DESC_P | DESC_S | DESC_W | DESC_A | 3 << DESC_DPL_SHIFT };
     }
     st->regs[R_RSP] = 0x800;
-    put64(H_TSS + 0x66, 0x88);                          /* I/O map base; the redirection bitmap is the 32 bytes before */
+    put64(H_TSS + 0x66, 0x88);                          /* I/O map base; the redirection bitmap lies before */
     st->tr.limit = 0x88;
     x86_update_mode(cpu);
 }
@@ -208,7 +262,8 @@ static void on_ferr(void *opaque, bool level)
     ferr_level = level;
 }
 
-PAYLOAD(p_ferr, ".code64", "fninit\nfldz\nfld1\npush $0x37b\nfldcw (%rsp)\nfdiv %st(1), %st\nmov $1, %ecx\nfwait\nmov $2, %ecx");
+PAYLOAD(p_ferr, ".code64",
+        "fninit\nfldz\nfld1\npush $0x37b\nfldcw (%rsp)\nfdiv %st(1), %st\nmov $1, %ecx\nfwait\nmov $2, %ecx");
 PAYLOAD(p_clear, ".code64", "fnclex\nfwait\nmov $3, %ecx");
 START_TEST(an_x87_error_without_ne_freezes_until_ignne)
 {
@@ -282,6 +337,8 @@ int main(void)
     tcase_add_test(t, la57_cannot_change_in_long_mode);
     tcase_add_test(t, supervisor_keys_guard_supervisor_pages);
     tcase_add_test(t, four_mib_pages_reach_beyond_4_gib_and_reserve_bit_21);
+    tcase_add_test(t, pae_reaches_beyond_4_gib);
+    tcase_add_test(t, reserved_bits_of_pdptes_fault_when_they_are_loaded);
     tcase_add_test(t, a_branch_beyond_the_limit_faults_itself);
     tcase_add_test(t, expand_down_segments_allow_what_lies_above);
     tcase_add_test(t, what_is_undefined_is_so_at_any_level);
