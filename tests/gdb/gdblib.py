@@ -90,7 +90,8 @@ class Client:
         while not data.endswith(b'#'):
             data += self.byte()
         self.byte(), self.byte()
-        self.sock.sendall(b'+')
+        if data[:1] not in b'WX':                   # a process that ended waits for no acknowledgement
+            self.sock.sendall(b'+')
         return data[:-1].decode('latin1')
 
     def send(self, text):
