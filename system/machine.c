@@ -240,16 +240,10 @@ static void machine_fini(Object *obj)
 static const Property machine_props[] = {
     { .name = "kernel-irqchip", .kind = PROP_CUSTOM, .type_name = "on|off|split", .set = set_irqchip,
       .get = get_irqchip, .help = "where the interrupt controllers run (KVM)" },
-    PROP_FIELD("smm", PROP_ONOFFAUTO, Machine, smm, ON_OFF_AUTO_AUTO, "system management mode"),
-    PROP_FIELD("acpi", PROP_ONOFFAUTO, Machine, acpi, ON_OFF_AUTO_AUTO, "ACPI tables and power management"),
-    PROP_FIELD("vmport", PROP_ONOFFAUTO, Machine, vmport, ON_OFF_AUTO_AUTO, "the VMware back door port"),
     PROP_FIELD("usb", PROP_BOOL, Machine, usb, false, "a USB controller on board"),
     PROP_FIELD("graphics", PROP_BOOL, Machine, graphics, true, "off: firmware and console without a display"),
     PROP_FIELD("dump-guest-core", PROP_BOOL, Machine, dump_guest_core, true, "guest memory in core dumps"),
     PROP_FIELD("mem-merge", PROP_BOOL, Machine, mem_merge, true, "let the host merge equal pages (KSM)"),
-    PROP_FIELD("hpet", PROP_BOOL, Machine, hpet_on, true, "the HPET"),
-    PROP_FIELD("pit", PROP_BOOL, Machine, pit_on, true, "the 8254 timer"),
-    PROP_FIELD("pic", PROP_BOOL, Machine, pic_on, true, "the 8259 pair"),
     PROP_END
 };
 static const Type machine_type = { .name = "machine", .abstract = true, .size = sizeof(Machine),

@@ -157,7 +157,7 @@ static void build_waet(AcpiBuild *a)
 
 bool pc_acpi_init(PcMachine *pc, Error **errp)
 {
-    AcpiBuild *a = acpi_build_new(pc->oem_id, pc->oem_table_id);
+    AcpiBuild *a = acpi_build_new(pc->parent.oem_id, pc->parent.oem_table_id);
     guint facs, dsdt;
 
     pc->acpi = a;

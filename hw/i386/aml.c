@@ -311,6 +311,15 @@ void aml_res_interrupts(AmlResources *r, const uint32_t *gsis, int n)
     }
 }
 
+void aml_res_interrupt(AmlResources *r, uint32_t gsi, bool edge)
+{
+    put(r->bytes, 0x89, 1);
+    put(r->bytes, 6, 2);
+    put(r->bytes, edge ? 0x03 : 0x01, 1);       /* consumer, active high */
+    put(r->bytes, 1, 1);
+    put(r->bytes, gsi, 4);
+}
+
 void aml_res_memory32(AmlResources *r, uint32_t base, uint32_t len, bool writable)
 {
     put(r->bytes, 0x86, 1);

@@ -6,8 +6,6 @@
  * firmware's part (PCI resources, interrupt routing, MTRRs, tables in memory) and enters the kernel. Main thread.
  * Tests: tests/unit/test-pc.c, tests/boot/.
  */
-#include <string.h>
-
 #include "hw/i386/acpi-build.h"
 #include "hw/i386/chipset.h"
 #include "hw/i386/linuxboot.h"
@@ -25,33 +23,8 @@
 #define SEGMENT_END 0x100000
 #define TABLES_ALIGN (64 * KiB)
 #define FIRMWARE_RESERVE (256 * KiB)    /* besides the tables: what firmware keeps at the top of low RAM */
-enum { MTRR_FIXED = 11, MTRR_A0000 = 2 };   /* fixed ranges: 0, 80000h, a0000h, then c0000h in eight steps */
-enum { MTRR_WRITE_BACK = 6, MTRR_FIXED_ENABLE = 1 << 10, MTRR_ENABLE = 1 << 11, MTRR_VALID = 1 << 11 };
 
 /* ---- CMOS ---- */
-
-static void cmos_set16(Rtc *rtc, unsigned low, uint64_t v, uint64_t max)
-{
-    v = MIN_OF(v, max);
-    rtc_cmos_set(rtc, low, v);
-    rtc_cmos_set(rtc, low + 1, v >> 8);
-}
-
-static void cmos_memory(PcMachine *pc)
-{
-    Rtc *rtc = pc->rtc;
-    uint64_t above_1m = pc->below_4g > MiB ? pc->below_4g - MiB : 0;
-    uint64_t above_16m = pc->below_4g > 16 * MiB ? pc->below_4g - 16 * MiB : 0;
-    uint64_t high = pc->above_4g / (64 * KiB);
-
-    cmos_set16(rtc, 0x15, MIN_OF(pc->below_4g / KiB, 640), 640);
-    cmos_set16(rtc, 0x17, above_1m / KiB, 0xffff);
-    cmos_set16(rtc, 0x30, above_1m / KiB, 0xffff);
-    cmos_set16(rtc, 0x34, above_16m / (64 * KiB), 0xffff);
-    for (int i = 0; i < 3; i++) {
-        rtc_cmos_set(rtc, 0x5b + i, high >> 8 * i);
-    }
-}
 
 /* -boot's letters as the nibbles that firmware reads: a floppy, c disk, d CD-ROM, n network. */
 static unsigned cmos_boot_code(char letter)
@@ -96,7 +69,7 @@ void pc_cmos_init(PcMachine *pc)
 {
     const char *once = pc->parent.config.boot_once;
 
-    cmos_memory(pc);
+    x86_board_cmos_memory(pc->rtc, pc->below_4g, pc->above_4g);
     rtc_cmos_set(pc->rtc, 0x5f, pc->n_cpus - 1);
     cmos_boot_order(pc, once ? once : boot_order(pc));
     rtc_cmos_set(pc->rtc, 0x14, 0x06);          /* coprocessor, pointing device */
@@ -157,25 +130,6 @@ static uint64_t boot_uncached_start(const PcMachine *pc)
     return 0xe0000000;
 }
 
-/* Memory types as firmware leaves them: write-back, but for VGA, option ROM space and the hole below 4 GiB. */
-static void boot_mtrrs(PcMachine *pc)
-{
-    uint64_t start = boot_uncached_start(pc);
-
-    for (unsigned i = 0; i < pc->n_cpus; i++) {
-        X86State *st = pc->cpus[i]->st;
-        uint64_t all = 1ull << pc->cpus[i]->phys_bits;
-
-        for (int n = 0; n < MTRR_FIXED; n++) {
-            st->mtrr_fixed[n] = n < MTRR_A0000 ? 0x0606060606060606ull : n == MTRR_A0000 ? 0 : 0x0505050505050505ull;
-        }
-        memset(st->mtrr_phys, 0, sizeof(st->mtrr_phys));
-        st->mtrr_phys[0] = start;
-        st->mtrr_phys[1] = (all - (4 * GiB - start)) | MTRR_VALID;
-        st->mtrr_def = MTRR_ENABLE | MTRR_FIXED_ENABLE | MTRR_WRITE_BACK;
-    }
-}
-
 static void boot_tables(PcMachine *pc)
 {
     AddressSpace *as = &pc->parent.as_memory;
@@ -191,7 +145,7 @@ static void boot_reset(void *opaque)
     PcMachine *pc = opaque;
 
     boot_pci(pc);
-    boot_mtrrs(pc);
+    x86_board_mtrrs(pc->cpus, pc->n_cpus, boot_uncached_start(pc));
     boot_tables(pc);
     e820_build(pc, pc->boot);
     pc->boot->rsdp = pc->acpi ? RSDP_ADDR : 0;

@@ -174,7 +174,7 @@ static bool pc_timers_create(PcMachine *pc, Error **errp)
 {
     Device *speaker;
 
-    if (pc->parent.pit_on) {
+    if (pc->parent.pit != ON_OFF_AUTO_OFF) {
         pc->pit = (Pit *)isa_create(pc->isa, "isa-pit", errp);
         if (!pc->pit) {
             return false;
@@ -219,35 +219,4 @@ static bool pc_port_chips(PcMachine *pc, Error **errp)
 bool pc_chips_create(PcMachine *pc, Error **errp)
 {
     return pc_interrupt_chips(pc, errp) && pc_timers_create(pc, errp) && pc_port_chips(pc, errp);
-}
-
-/* ---- what the command line hangs on the ISA bus ---- */
-
-static bool pc_serial_create(PcMachine *pc, int index, const char *chardev, Error **errp)
-{
-    Device *dev = device_new("isa-serial");
-
-    return object_prop_set_uint(&dev->obj, "index", index, errp) &&
-           object_prop_set(&dev->obj, "chardev", chardev, errp) && device_plug(dev, &pc->isa->bus, errp);
-}
-
-bool pc_ports_create(PcMachine *pc, Error **errp)
-{
-    const MachineConfig *c = &pc->parent.config;
-    Device *debugcon;
-
-    for (int i = 0; i < c->n_serial; i++) {
-        if (i >= 4 && c->chardev_serial[i]) {
-            error_set(errp, "this machine has 4 serial ports, and -serial number %d is one too many", i + 1);
-            return false;
-        }
-        if (c->chardev_serial[i] && !pc_serial_create(pc, i, c->chardev_serial[i], errp)) {
-            return false;
-        }
-    }
-    if (!c->debugcon) {
-        return true;
-    }
-    debugcon = device_new("isa-debugcon");
-    return object_prop_set(&debugcon->obj, "chardev", c->debugcon, errp) && device_plug(debugcon, &pc->isa->bus, errp);
 }

@@ -12,13 +12,11 @@
  * Main thread. Test: tests/unit/test-pc.c.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "hw/i386/pc.h"
 #include "util/units.h"
 
 #define DEFAULT_BIOS "bios-256k.bin"
-#define BIOS_SIZE_MAX (16 * MiB)
 
 /* How much RAM shows below 4 GiB. A size that does not leave large pages whole is only worth it for small guests. */
 static bool pc_split_ram(PcMachine *pc, Error **errp)
@@ -84,45 +82,7 @@ bool pc_memory_init(PcMachine *pc, Error **errp)
     return true;
 }
 
-/* ---- firmware ---- */
-
-static bool pc_bios_map(PcMachine *pc, const uint8_t *data, uint64_t size, Error **errp)
-{
-    Object *owner = &pc->parent.obj;
-    uint64_t alias = MIN_OF(size, PC_BIOS_ALIAS_MAX);
-
-    if (!memory_region_init_rom(&pc->bios, owner, "pc.bios", size, errp)) {
-        return false;
-    }
-    memcpy(memory_region_ram_ptr(&pc->bios), data, size);
-    memory_transaction_begin();
-    memory_region_add(&pc->pci_mem, 4 * GiB - size, &pc->bios, 0);
-    memory_region_init_alias(&pc->bios_alias, owner, "isa-bios", &pc->bios, size - alias, alias);
-    memory_region_add(&pc->pci_mem, MiB - alias, &pc->bios_alias, 1);
-    memory_transaction_commit();
-    pc->has_bios = true;
-    return true;
-}
-
 bool pc_bios_init(PcMachine *pc, Error **errp)
 {
-    const char *name = pc->parent.config.bios ? pc->parent.config.bios : DEFAULT_BIOS;
-    g_autofree char *path = machine_data_file(&pc->parent.config, name);
-    size_t len;
-    uint8_t *data = path ? map_file(path, "BIOS", &len, NULL) : NULL;
-    bool ok;
-
-    if (!data) {
-        error_set(errp, "could not load PC BIOS '%s'", name);
-        return false;
-    }
-    ok = len % (64 * KiB) == 0 && len <= BIOS_SIZE_MAX;
-    if (!ok) {
-        error_set(errp, "could not load PC BIOS '%s': its size must be a multiple of 64 KiB up to 16 MiB, not %zu",
-                  name, len);
-    } else {
-        ok = pc_bios_map(pc, data, len, errp);
-    }
-    unmap_file(data, len);
-    return ok;
+    return x86_board_bios_init(&pc->parent, &pc->bios, &pc->pci_mem, DEFAULT_BIOS, "PC BIOS", PC_BIOS_ALIAS_MAX, errp);
 }

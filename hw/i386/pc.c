@@ -10,7 +10,6 @@
  */
 #include "hw/i386/pc.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "hw/i386/acpi-build.h"
@@ -33,28 +32,6 @@ PcMachine *pc_machine(void)
 
 /* ---- building ---- */
 
-static bool pc_cpus_create(PcMachine *pc, Error **errp)
-{
-    Machine *m = &pc->parent;
-
-    pc->n_cpus = m->config.smp.cpus;
-    pc->cpus = g_new0(X86CPU *, pc->n_cpus);
-    for (unsigned i = 0; i < pc->n_cpus; i++) {
-        pc->cpus[i] = x86_cpu_create(m, i, x86_apic_id_from_index(m, i), errp);
-        if (!pc->cpus[i]) {
-            if (m->config.cpu_model) {
-                error_prepend(errp, "-cpu %s: ", m->config.cpu_model);
-            }
-            return false;
-        }
-        if (pc->smm) {
-            x86_cpu_set_smm_memory(pc->cpus[i], &pc->as_smm);
-        }
-    }
-    memory_region_add(&m->system_memory, PC_APIC_BASE, apic_mmio_region(), 2);
-    return true;
-}
-
 static bool pc_host_create(PcMachine *pc, Error **errp)
 {
     pc->host = (PCIHost *)device_new(pc->kind->host_type);
@@ -67,54 +44,18 @@ static bool pc_host_create(PcMachine *pc, Error **errp)
     return pc->kind->create_bridges(pc, errp);
 }
 
-static bool pc_fw_cfg_create(PcMachine *pc, Error **errp)
-{
-    MachineConfig *c = &pc->parent.config;
-    FwCfg *fw = (FwCfg *)device_new("fw_cfg_io");
-
-    pc->fw_cfg = fw;
-    object_add_child(&pc->parent.obj, "fw_cfg", &fw->parent.obj);
-    fw->dma_as = &pc->parent.as_memory;
-    if (!device_plug(&fw->parent, NULL, errp)) {
-        return false;
-    }
-    memory_region_add(&pc->parent.system_io, FW_CFG_PORT, &fw->io, 0);
-    if (fw->dma_enabled) {
-        memory_region_add(&pc->parent.system_io, FW_CFG_DMA_PORT, &fw->dma_io, 0);
-    }
-    for (int i = 0; i < c->n_fw_cfg; i++) {
-        if (!fw_cfg_add_option(fw, c->fw_cfg[i], errp)) {
-            error_prepend(errp, "-fw_cfg %s: ", c->fw_cfg[i]->value);     /* its name comes first */
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool pc_check_config(const PcMachine *pc, Error **errp)
 {
-    const MachineConfig *c = &pc->parent.config;
+    const char *dtb = pc->parent.config.dtb;
 
-    if (c->dtb) {
-        error_set(errp, "Parameter 'dtb' names '%s', but a PC has no device tree", c->dtb);
+    if (!x86_board_check_config(&pc->parent, errp)) {
         return false;
     }
-    if (c->shim) {
-        error_set(errp, "Parameter 'shim' names '%s': booting through a shim needs firmware that is not available yet",
-                  c->shim);
+    if (dtb) {
+        error_set(errp, "Parameter 'dtb' names '%s', but a PC has no device tree", dtb);
         return false;
     }
-    if (c->maxram_size > c->ram_size) {
-        error_set(errp, "Parameter 'maxmem' asks for memory hot-plug (0x%" PRIx64 " bytes), which is not available yet",
-                  c->maxram_size);
-        return false;
-    }
-    if (c->smp.maxcpus > c->smp.cpus) {
-        error_set(errp, "Parameter 'smp.maxcpus' asks for CPU hot-plug (%u of %u present), which is not available yet",
-                  c->smp.cpus, c->smp.maxcpus);
-        return false;
-    }
-    if (!pc->parent.pic_on) {
+    if (pc->parent.pic == ON_OFF_AUTO_OFF) {
         error_set(errp, "Parameter 'pic' cannot be off on a PC machine: it needs microvm");
         return false;
     }
@@ -145,9 +86,14 @@ bool pc_build(Machine *m, Error **errp)
     pc->kind = ops->kind;
     pc->version = ops->version;
     pc_gsi_init(pc);
-    return pc_check_config(pc, errp) && pc_check_smm(pc, errp) && pc_memory_init(pc, errp) && pc_cpus_create(pc, errp) &&
-           pc_host_create(pc, errp) && pc_chips_create(pc, errp) && pc_fw_cfg_create(pc, errp) &&
-           pc_ports_create(pc, errp);
+    if (!pc_check_config(pc, errp) || !pc_check_smm(pc, errp) || !pc_memory_init(pc, errp) ||
+        !x86_board_cpus_create(m, &pc->cpus, &pc->n_cpus, errp) || !pc_host_create(pc, errp) ||
+        !pc_chips_create(pc, errp)) {
+        return false;
+    }
+    pc->fw_cfg = x86_board_fw_cfg_create(m, errp);
+    return pc->fw_cfg && x86_board_serials_create(m, pc->isa, PC_SERIALS, errp) &&
+           x86_board_debugcon_create(m, pc->isa, errp);
 }
 
 bool pc_finish(Machine *m, Error **errp)
@@ -182,56 +128,19 @@ static void pc_machine_fini(Object *obj)
     g_free(pc->cpus);
 }
 
-static bool oem_set(char **field, const char *what, size_t max, const char *value, Error **errp)
-{
-    if (strlen(value) > max) {
-        error_set(errp, "User specified %s value is bigger than %zu bytes in size", what, max);
-        return false;
-    }
-    g_free(*field);
-    *field = g_strdup(value);
-    return true;
-}
-
-static bool oem_id_set(Object *obj, const Property *p, const char *value, Error **errp)
-{
-    return oem_set(&((PcMachine *)obj)->oem_id, p->name, 6, value, errp);
-}
-
-static char *oem_id_get(Object *obj, const Property *p, Error **errp)
-{
-    const PcMachine *pc = (const PcMachine *)obj;
-
-    return g_strdup(pc->oem_id ? pc->oem_id : ACPI_OEM_ID);
-}
-
-static bool oem_table_id_set(Object *obj, const Property *p, const char *value, Error **errp)
-{
-    return oem_set(&((PcMachine *)obj)->oem_table_id, p->name, 8, value, errp);
-}
-
-static char *oem_table_id_get(Object *obj, const Property *p, Error **errp)
-{
-    const PcMachine *pc = (const PcMachine *)obj;
-
-    return g_strdup(pc->oem_table_id ? pc->oem_table_id : ACPI_OEM_TABLE_ID);
-}
-
 static const char *const smbios_entries[] = { "auto", "32", "64", NULL };
 static const Property pc_machine_props[] = {
     PROP_FIELD("max-ram-below-4g", PROP_SIZE, PcMachine, max_ram_below_4g, 0, "RAM that shows below 4 GiB"),
+    PROP_FIELD("hpet", PROP_BOOL, PcMachine, parent.hpet_on, true, "the HPET"),
+    PROP_FIELD("vmport", PROP_ONOFFAUTO, PcMachine, parent.vmport, ON_OFF_AUTO_AUTO, "the VMware back door port"),
     PROP_FIELD("i8042", PROP_BOOL, PcMachine, i8042_enabled, true, "the keyboard controller"),
     { .name = "smbios-entry-point-type", .kind = PROP_ENUM, .offset = offsetof(PcMachine, smbios_entry),
       .has_default = true, .enum_names = smbios_entries, .help = "SMBIOS 2.8 (32) or 3.0 (64) entry point" },
-    { .name = "x-oem-id", .kind = PROP_CUSTOM, .type_name = "string", .set = oem_id_set, .get = oem_id_get,
-      .help = "ACPI tables' OEM id, 6 characters" },
-    { .name = "x-oem-table-id", .kind = PROP_CUSTOM, .type_name = "string", .set = oem_table_id_set,
-      .get = oem_table_id_get, .help = "ACPI tables' OEM table id, 8 characters" },
     PROP_END
 };
 
 static const Type pc_machine_type = {
-    .name = "generic-pc-machine", .parent = "machine", .abstract = true, .size = sizeof(PcMachine),
+    .name = "generic-pc-machine", .parent = "x86-machine", .abstract = true, .size = sizeof(PcMachine),
     .props = pc_machine_props, .fini = pc_machine_fini,
 };
 TYPE_REGISTER(pc_machine_type)

@@ -148,6 +148,10 @@ static const Type isa_bus_type = {
 };
 TYPE_REGISTER(isa_bus_type)
 
+/* A bridge without a chip: boards that are no PC hang their ISA bus on it. */
+static const Type isa_bridge_type = { .name = "isabus-bridge", .parent = "device", .no_hotplug = true };
+TYPE_REGISTER(isa_bridge_type)
+
 static const Type isa_device_type = {
     .name = "isa-device",
     .parent = "device",

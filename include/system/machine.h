@@ -91,8 +91,11 @@ typedef struct Machine {
     MachineConfig config;
     /* -machine properties common to all */
     char *kernel_irqchip;                       /* "on", "off", "split" or NULL */
-    OnOffAuto smm, acpi, vmport;
-    bool usb, graphics, dump_guest_core, mem_merge, hpet_on, pit_on, pic_on;
+    bool usb, graphics, dump_guest_core, mem_merge;
+    /* the same, of x86 boards (x86-machine, generic-pc-machine) */
+    OnOffAuto smm, acpi, pit, pic, vmport;
+    bool hpet_on;
+    char *oem_id, *oem_table_id;                /* ACPI tables'; NULL: the defaults */
     AccelChips accel_chips;
     /* built */
     MemoryRegion system_memory, system_io;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs the emulator on a command line and checks status and messages; shared by tests/cli."""
+import atexit
 import os
 import re
 import signal
@@ -38,6 +39,13 @@ def has_asan(emulator):
 def run(emulator, args, timeout=10, **kwargs):
     return subprocess.run([emulator] + args, stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, timeout=timeout, **kwargs)
+
+
+def start(emulator, args):
+    """A running emulator that ends with this script, however that ends."""
+    p = subprocess.Popen([emulator] + args, stdin=subprocess.DEVNULL)
+    atexit.register(p.kill)
+    return p
 
 
 def one_sentence(text):

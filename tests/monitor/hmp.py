@@ -7,7 +7,6 @@ usage: hmp.py EMULATOR
 import os
 import re
 import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -99,8 +98,7 @@ def main():
     c = cli.Checks()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'hmp')
-        p = subprocess.Popen([sys.argv[1], '-machine', 'none', '-nodefaults', '-display', 'none', '-S',
-                              '-monitor', 'unix:%s,server=on,wait=off' % path], stdin=subprocess.DEVNULL)
+        p = cli.start(sys.argv[1], cli.BASE + ['-monitor', 'unix:%s,server=on,wait=off' % path])
         t = Terminal(path)
         check_commands(c, t)
         check_editing(c, t)

@@ -7,7 +7,6 @@ usage: qmp.py EMULATOR
 import json
 import os
 import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -160,15 +159,15 @@ def check_memory_lock(c, q, pid):
 
 def check_qom(c, q):
     names = {p['name']: p['type'] for p in q.run('qom-list', path='/machine')['return']}
-    c.check(names.get('hpet') == 'bool' and names.get('peripheral', '').startswith('child<'), 'qom-list: %s' % names)
+    c.check(names.get('graphics') == 'bool' and names.get('peripheral', '').startswith('child<'), 'qom-list: %s' % names)
     c.check(q.run('qom-get', path='/machine', property='type')['return'] == 'none-machine', 'qom-get: type')
-    c.check(q.run('qom-get', path='/machine', property='hpet')['return'] is True, 'qom-get: a boolean')
+    c.check(q.run('qom-get', path='/machine', property='graphics')['return'] is True, 'qom-get: a boolean')
     types = {t['name'] for t in q.run('qom-list-types', implements='machine')['return']}
     c.check('none-machine' in types and 'machine' not in types, 'qom-list-types: %s' % types)
     both = {t['name'] for t in q.run('qom-list-types', implements='machine', abstract=True)['return']}
     c.check('machine' in both, 'qom-list-types: abstract ones')
     props = {p['name']: p for p in q.run('qom-list-properties', typename='none-machine')['return']}
-    c.check(props['hpet']['default-value'] is True and props['hpet']['description'], 'qom-list-properties')
+    c.check(props['graphics']['default-value'] is True and props['graphics']['description'], 'qom-list-properties')
 
 
 def check_events(c, q):
@@ -192,9 +191,8 @@ def check_events(c, q):
 def check_machine(c, folder):
     """A real board: its CPUs and its trees."""
     path = os.path.join(folder, 'board')
-    p = subprocess.Popen([sys.argv[1], '-M', 'q35', '-m', '16', '-smp', '8,sockets=2,cores=2,threads=2', '-nodefaults',
-                          '-display', 'none', '-S', '-serial', 'null', '-qmp', 'unix:%s,server=on,wait=off' % path],
-                         stdin=subprocess.DEVNULL)
+    p = cli.start(sys.argv[1], ['-M', 'q35', '-m', '16', '-smp', '8,sockets=2,cores=2,threads=2', '-nodefaults', '-S',
+                                '-display', 'none', '-serial', 'null', '-qmp', 'unix:%s,server=on,wait=off' % path])
     q = Client(path)
     q.run('qmp_capabilities')
     cpus = q.run('query-cpus-fast')['return']
@@ -222,9 +220,8 @@ def main():
     c = cli.Checks()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'qmp')
-        p = subprocess.Popen([sys.argv[1], '-machine', 'none', '-nodefaults', '-display', 'none', '-S', '-name', 'test',
-                              '-overcommit', 'mem-lock=on-fault', '-qmp', 'unix:%s,server=on,wait=off' % path],
-                             stdin=subprocess.DEVNULL)
+        p = cli.start(sys.argv[1], cli.BASE + ['-name', 'test', '-overcommit', 'mem-lock=on-fault',
+                                               '-qmp', 'unix:%s,server=on,wait=off' % path])
         q = Client(path)
         check_negotiation(c, q)
         check_errors(c, q)

@@ -52,7 +52,7 @@ void aml_name_string(Aml *a, const char *name, const char *text);
  * there is one (aml_nowhere).
  */
 enum { AML_STORE = 0x70, AML_AND = 0x7b, AML_OR = 0x7d, AML_RETURN = 0xa4, AML_LEQUAL = 0x93, AML_LNOT = 0x92,
-       AML_CREATE_DWORD_FIELD = 0x8a };
+       AML_CREATE_DWORD_FIELD = 0x8a, AML_NOTIFY = 0x86 };
 void aml_op(Aml *a, uint8_t op);
 void aml_nowhere(Aml *a);
 /* OperationRegion(name, space, offset, len): space 0 memory, 1 I/O, 2 PCI config */
@@ -69,6 +69,8 @@ void aml_res_io(AmlResources *r, uint16_t base, uint8_t align, uint8_t len);
 void aml_res_irq(AmlResources *r, unsigned irq);                /* edge, high, exclusive */
 /* Extended interrupt: level, active high, shared. */
 void aml_res_interrupts(AmlResources *r, const uint32_t *gsis, int n);
+/* One, active high, exclusive. */
+void aml_res_interrupt(AmlResources *r, uint32_t gsi, bool edge);
 void aml_res_memory32(AmlResources *r, uint32_t base, uint32_t len, bool writable);
 /* Windows that a bridge passes on, [first, last]. */
 void aml_res_bus_window(AmlResources *r, uint16_t first, uint16_t last);

@@ -13,6 +13,7 @@
 #include "hw/i386/directboot.h"
 #include "hw/i386/fw_cfg.h"
 #include "hw/i386/pam.h"
+#include "hw/i386/x86-board.h"
 #include "hw/intc/i8259.h"
 #include "hw/intc/ioapic.h"
 #include "hw/misc/pc-ports.h"
@@ -26,13 +27,14 @@
 #define PC_GSIS IOAPIC_PINS
 #define PC_IOAPIC_BASE 0xfec00000u
 #define PC_HPET_BASE 0xfed00000u
-#define PC_APIC_BASE 0xfee00000u
+#define PC_APIC_BASE X86_APIC_BASE
 #define PC_ECAM_BASE 0xb0000000u        /* q35: where we, as firmware does, put PCIEXBAR */
 #define PC_ECAM_SIZE 0x10000000u
 #define PC_RCBA_BASE 0xfed1c000u
 #define PC_SCI_GSI 9
 #define PC_BIOS_ALIAS_MAX (128 * 1024u) /* of the BIOS, visible below 1 MiB */
 #define PC_MAX_CPUS 255
+#define PC_SERIALS 4
 
 typedef struct PcMachine PcMachine;
 
@@ -70,13 +72,12 @@ struct PcMachine {
     uint64_t max_ram_below_4g;          /* 0: by kind */
     bool i8042_enabled;
     int smbios_entry;                   /* 0 auto, 1 "32", 2 "64" */
-    char *oem_id, *oem_table_id;
     /* wiring */
     const PcKind *kind;
     const PcVersion *version;
     uint64_t below_4g, above_4g;        /* bytes of RAM */
-    MemoryRegion ram_below, ram_above, pci_mem, bios, bios_alias;
-    bool has_bios;
+    MemoryRegion ram_below, ram_above, pci_mem;
+    X86Bios bios;
     IrqLine gsi[GSI_SOURCES][PC_GSIS];
     IrqLine pic_intr, ferr_clear;
     bool smm;                           /* CPUs have system management mode and may use it */
@@ -118,7 +119,6 @@ bool pc_bios_init(PcMachine *pc, Error **errp);
 /* pc-chips.c: everything behind the ISA bridge, and the I/O APIC, HPET, CPUs' wiring. */
 void pc_gsi_init(PcMachine *pc);
 bool pc_chips_create(PcMachine *pc, Error **errp);
-bool pc_ports_create(PcMachine *pc, Error **errp);
 /* pc-boot.c: CMOS, and direct boot at each reset. */
 bool pc_boot_finish(PcMachine *pc, Error **errp);
 void pc_cmos_init(PcMachine *pc);
