@@ -319,6 +319,19 @@ bool apic_msr_read(X86CPU *cpu, uint32_t msr, uint64_t *v)
     return true;
 }
 
+/* Bits that a register has in x2APIC mode; to write another is #GP (SDM 3A 11.12.1.3). */
+static uint64_t x2_writable(uint32_t offset)
+{
+    switch (offset) {
+    case 0x080: return 0xff;
+    case 0x0f0: return 0x13ff;
+    case 0x320: return 0x710ff;
+    case 0x330: case 0x340: case 0x350: case 0x360: case 0x370: return 0x1f7ff;
+    case 0x3e0: return 0xb;
+    default: return 0xffffffff;
+    }
+}
+
 bool apic_msr_write(X86CPU *cpu, uint32_t msr, uint64_t v)
 {
     uint32_t offset = (msr - 0x800) << 4;
@@ -346,7 +359,7 @@ bool apic_msr_write(X86CPU *cpu, uint32_t msr, uint64_t v)
     default:
         break;
     }
-    if (v >> 32 || (offset == 0x080 && v >> 8)) {
+    if (v & ~x2_writable(offset)) {
         return false;
     }
     apic_reg_write(cpu, offset, v);
