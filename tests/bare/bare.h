@@ -107,6 +107,7 @@ void idt_task(u32 vec);         /* K32: this vector is caught by a task of its o
 void idt_ist(u32 vec, u8 ist);
 void desc_init(void);
 void desc_load(void);           /* GDTR, IDTR, TR (again) */
+void desc_load_ap(void);        /* GDTR and IDTR alone */
 void tss_set_stack(u32 n, ulong sp, u16 ss);
 void tss_set_iobase(u16 base, u32 limit);
 

@@ -147,7 +147,7 @@ static void tss_fill(void)
     gdt_set_tss(TSS_SEL, tss, TSS_SIZE - 1, 9);
 }
 
-void desc_load(void)
+static void tables_load(void)
 {
     struct {
         u16 limit;
@@ -155,6 +155,29 @@ void desc_load(void)
     } __attribute__((packed)) g = { sizeof(gdt) - 1, (ulong)gdt }, i = { sizeof(idt) - 1, (ulong)idt };
 
     __asm__ volatile("lgdt %0; lidt %1" : : "m"(g), "m"(i));
+}
+
+/* Code and data segments of the GDT that was just loaded. */
+static void segments_load(void)
+{
+#ifdef __x86_64__
+    __asm__ volatile("mov %0, %%ds; mov %0, %%es; mov %0, %%ss; mov %0, %%fs; mov %0, %%gs;"
+                     "push %1; lea 1f(%%rip), %%rax; push %%rax; lretq; 1:" : : "r"(KDS), "i"(KCS) : "rax", "memory");
+#else
+    __asm__ volatile("mov %0, %%ds; mov %0, %%es; mov %0, %%ss; mov %0, %%fs; mov %0, %%gs; ljmp %1, $1f; 1:"
+                     : : "r"(KDS), "i"(KCS) : "memory");
+#endif
+}
+
+void desc_load_ap(void)
+{
+    tables_load();
+    segments_load();
+}
+
+void desc_load(void)
+{
+    tables_load();
     gdt[TSS_SEL >> 3] &= ~(2ull << 40);
     __asm__ volatile("lldt %w0; ltr %w1" : : "r"(0), "r"(TSS_SEL));
 }
@@ -167,13 +190,7 @@ void desc_init(void)
         idt_default(v);
     }
     desc_load();
-#ifdef __x86_64__
-    __asm__ volatile("mov %0, %%ds; mov %0, %%es; mov %0, %%ss; mov %0, %%fs; mov %0, %%gs;"
-                     "push %1; lea 1f(%%rip), %%rax; push %%rax; lretq; 1:" : : "r"(KDS), "i"(KCS) : "rax", "memory");
-#else
-    __asm__ volatile("mov %0, %%ds; mov %0, %%es; mov %0, %%ss; mov %0, %%fs; mov %0, %%gs; ljmp %1, $1f; 1:"
-                     : : "r"(KDS), "i"(KCS) : "memory");
-#endif
+    segments_load();
 }
 
 void start_kernel(void)

@@ -93,7 +93,7 @@ static const Row rows[] = {
     { "bit-62-ignored", LM, 2, 0, 1ull << 62, 'r', 3, 0, "ok" },
     { "ps-reserved-l4", LM, 4, 0, PG_PS, 'r', 3, 0, "#PF(d) w=0" },
     { "ps-reserved-l5", L5, 5, 0, PG_PS, 'r', 3, 0, "#PF(d) w=0" },
-    { "ps-ignored-without-cr4", P32, 2, 0, PG_PS, 'r', 3, E_NO_PSE, "ok" },
+    { "ps-ignored-without-cr4", P32, 2, 0, PG_PS, 'x', 3, E_NO_PSE, "ok" },
     { "bits-11-9-ignored", ALLM, 1, 0, 0xe00, 'w', 3, 0, "ok" },
     { "bits-11-9-ignored-l2", ALLM, 2, 0, 0xe00, 'w', 3, 0, "ok" },
     { "global-ignored-l2", ALLM, 2, 0, PG_G, 'w', 3, 0, "ok" },
@@ -147,9 +147,13 @@ static void row_run(const Row *r)
 /* Large pages: the entry of level 2 (4 or 2 MiB) or 3 (1 GiB) maps physical 4 MiB, or 0. */
 static void large_row(const char *name, u32 level, u64 v, char kind, u32 cpl, const char *want)
 {
+    u8 *page = (u8 *)0x800000 + (window & (pg_mode == P32 ? 0x3fffff : 0x1fffff));
+
     pg_reset();
     pg_set(level, v);
     pg_flush();
+    memset(page, 0x5a, 1);
+    memset(page + 0x1000, 0xa5, 1);
     pg_access(kind, cpl, 0);
     check(name, want);
 }
@@ -158,14 +162,14 @@ static void large_pages(void)
 {
     u64 base = 0x800000 | PG_P | PG_W | PG_U | PG_PS;
 
-    large_row("large-u-read", 2, base, 'r', 3, "ok");
+    large_row("large-u-read", 2, base, 'r', 3, "ok al=5a");
     large_row("large-u-write", 2, base, 'w', 3, "ok");
     check_num("large-dirty", pg_get(2) & (PG_A | PG_D), PG_A | PG_D);
     large_row("large-u-read-clean", 2, base, 'r', 3, "ok");
     check_num("large-accessed", pg_get(2) & (PG_A | PG_D), PG_A);
     large_row("large-u-read-supervisor", 2, base & ~PG_U, 'r', 3, "#PF(5) w=0");
     large_row("large-u-write-read-only", 2, base & ~PG_W, 'w', 3, "#PF(7) w=0");
-    large_row("large-pat-bit-is-fine", 2, base | 0x1000, 'r', 3, "ok");
+    large_row("large-pat-bit-is-fine", 2, base | 0x1000, 'r', 3, "ok al=5a");
     if (pg_mode == P32) {
         large_row("large-bit-21-reserved", 2, base | 0x200000, 'r', 3, "#PF(d) w=0");
         return;

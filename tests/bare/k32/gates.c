@@ -33,6 +33,7 @@ static void call_gates(void)
     start_kernel();
     gate_set(KCS, to, 0, 0x8c);
     T("gate-same-level", "lcall $0x80, $0xffffffff", "ok cs=8 dsp=-8 dx=8");
+    T("gate-rpl-above-dpl-at-0", "lcall $0x83, $0", "#GP(80) ip=0");
     start_user();
     T("gate-dpl0-from-user", "lcall $0x80, $0", "#GP(80) ip=0");
     T("gate-rpl-above-dpl", "lcall $0x83, $0", "#GP(80)");

@@ -91,6 +91,7 @@ static void types(void)
     T("code-write", "movl %eax, %fs:0", "#GP(0)");
     start.fs = 0;
     T("null-read", "movl %fs:0, %eax", "#GP(0)");
+    T("null-read-byte-0", "movb %fs:0, %al", "#GP(0)");
     T("null-write", "movl %eax, %fs:0", "#GP(0)");
     start.fs = 3;
     T("null-rpl3-read", "movl %fs:0, %eax", "#GP(0)");

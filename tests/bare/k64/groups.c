@@ -13,6 +13,10 @@ void sys64_group(void);
 void int64_ld_group(void);
 void sys64_cr0_group(void);
 void ferr_group(void);
+void apic_group(void);
+void smm_group(void);
+void smp_group(void);
+void apic_esr_group(void);
 const Group groups[] = {
     { "canon", canon_group },
     { "canon-tables", canon_tables_group },
@@ -25,5 +29,9 @@ const Group groups[] = {
     { "int64-ld", int64_ld_group },
     { "sys64-cr0", sys64_cr0_group },
     { "ferr", ferr_group },
+    { "apic", apic_group },
+    { "smm", smm_group },
+    { "smp", smp_group },
+    { "apic-esr", apic_esr_group },
     { NULL, NULL },
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Application processors: each waits here for work. */
+/* K32 starts no application processors. */
 #include "bare.h"
 
 void ap_main(u32 n);
