@@ -30,7 +30,7 @@ def main():
     with subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as vm:
         try:
             console = guestlib.Console(vm.stdout.fileno(), None)
-            console.expect('Pass complete, no errors' if full else FIRST_TESTS, timeout=1500 if full else 240)
+            console.expect('Status: Pass' if full else FIRST_TESTS, timeout=1500 if full else 240)
         finally:
             vm.kill()
     # The screen is drawn by cursor positions: a count of errors is what follows the word.
