@@ -18,7 +18,8 @@ def assemble(source, cc):
     with tempfile.TemporaryDirectory() as work:
         obj, out = f'{work}/rom.o', f'{work}/rom.bin'
         subprocess.run([*cc, '-m32', '-c', source, '-o', obj], check=True)
-        subprocess.run(['ld', '-m', 'elf_i386', '-Ttext=0', '--oformat', 'binary', '-e', '0', obj, '-o', out], check=True)
+        subprocess.run(['ld', '-m', 'elf_i386', '-Ttext=0', '--oformat', 'binary', '-e', '0', obj, '-o', out],
+                       check=True)
         return pathlib.Path(out).read_bytes()
 
 

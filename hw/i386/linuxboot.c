@@ -21,8 +21,8 @@
 /* The set-up header (boot.rst, "The Real-Mode Kernel Header") */
 enum { HDR_CMDLINE_MAGIC = 0x20, HDR_CMDLINE_OFFSET = 0x22, HDR_SETUP_SECTS = 0x1f1, HDR_BOOT_FLAG = 0x1fe,
        HDR_MAGIC = 0x202, HDR_VERSION = 0x206, HDR_LOADER = 0x210, HDR_LOADFLAGS = 0x211, HDR_RAMDISK = 0x218,
-       HDR_RAMDISK_SIZE = 0x21c, HDR_HEAP_END = 0x224, HDR_CMDLINE = 0x228, HDR_INITRD_MAX = 0x22c, HDR_XLOADFLAGS = 0x236,
-       HDR_CMDLINE_SIZE = 0x238, HDR_END = 0x23c };
+       HDR_RAMDISK_SIZE = 0x21c, HDR_HEAP_END = 0x224, HDR_CMDLINE = 0x228, HDR_INITRD_MAX = 0x22c,
+       HDR_XLOADFLAGS = 0x236, HDR_CMDLINE_SIZE = 0x238 };
 enum { LOADED_HIGH = 0x01, CAN_USE_HEAP = 0x80, XLF_ABOVE_4G = 0x02 };
 #define LOADER_OF_OURS 0xb0             /* the number assigned to loaders of this kind */
 #define CMDLINE_OLD_MAGIC 0xa33f
@@ -69,8 +69,8 @@ static bool kernel_check(LinuxBoot *b, Error **errp)
     b->version = pci_get_word(k + HDR_VERSION);
     b->high = k[HDR_LOADFLAGS] & LOADED_HIGH;
     if (sects > SETUP_SECTS_MAX || b->setup_len >= b->kernel_len || b->version < 0x200) {
-        error_set(errp, "kernel '%s' is damaged or too old: boot protocol %u.%02u, %u set-up sectors, %zu bytes", b->name,
-                  b->version >> 8, b->version & 0xff, sects, b->kernel_len);
+        error_set(errp, "kernel '%s' is damaged or too old: boot protocol %u.%02u, %u set-up sectors, %zu bytes",
+                  b->name, b->version >> 8, b->version & 0xff, sects, b->kernel_len);
         return false;
     }
     return true;

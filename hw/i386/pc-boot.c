@@ -2,8 +2,9 @@
 /*
  * How a PC starts: firmware, or a kernel without it; and what either finds in CMOS and fw_cfg.
  *
- * With -kernel, no -bios and no option ROM (a device's or -option-rom's), no firmware runs: at each reset, after the devices' resets, this file does
- * firmware's part (PCI resources, interrupt routing, MTRRs, tables in memory) and enters the kernel. Main thread.
+ * With -kernel, no -bios and no option ROM (a device's or -option-rom's), no firmware runs: at each reset, after the
+ * devices' resets, this file does firmware's part (PCI resources, interrupt routing, MTRRs, tables in memory) and
+ * enters the kernel. Main thread.
  * Tests: tests/unit/test-pc.c, tests/boot/.
  */
 #include "hw/i386/acpi-build.h"

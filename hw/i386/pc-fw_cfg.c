@@ -51,7 +51,8 @@ bool pc_option_rom_add(PcMachine *pc, const char *name, const void *data, size_t
     g_autofree char *path = g_strconcat("/rom@", file, NULL);
 
     if (len > ROM_SIZE_MAX) {
-        error_set(errp, "option ROM '%s' has %zu bytes: there is room for %d KiB", name, len, (int)(ROM_SIZE_MAX / KiB));
+        error_set(errp, "option ROM '%s' has %zu bytes: there is room for %d KiB", name, len,
+                  (int)(ROM_SIZE_MAX / KiB));
         return false;
     }
     return fw_cfg_add_file(pc->fw_cfg, file, data, len, errp) &&

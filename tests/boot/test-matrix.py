@@ -26,8 +26,8 @@ KERNELS = {
 }
 MACHINES = ('q35', 'pc')
 CPUS = (1, 2, 4, 16)
-SUBSET = (('cloud', 'q35', 16, True), ('generic', 'q35', 2, False), ('generic', 'pc', 1, True), ('next', 'pc', 4, False),
-          ('next', 'q35', 1, True), ('686', 'q35', 2, True), ('686', 'pc', 1, True))
+SUBSET = (('cloud', 'q35', 16, True), ('generic', 'q35', 2, False), ('generic', 'pc', 1, True),
+          ('next', 'pc', 4, False), ('next', 'q35', 1, True), ('686', 'q35', 2, True), ('686', 'pc', 1, True))
 BOOTS_IN_A_ROW = 40
 
 

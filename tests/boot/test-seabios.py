@@ -66,7 +66,8 @@ def comparable(text):
 
 def check_log(text, cpus, ram_kib, more=('ACPI: parse DSDT',)):
     for want in (*more, f'Found {cpus} cpu(s) max supported {cpus} cpu(s)', 'QEMU fw_cfg DMA interface supported',
-                 'Moving pm_base to 0x600', 'Copying SMBIOS', 'Copying MPTABLE', 'PS2 keyboard initialized', 'No VGA found', 'Booting from Hard Disk'):
+                 'Moving pm_base to 0x600', 'Copying SMBIOS', 'Copying MPTABLE', 'PS2 keyboard initialized',
+                 'No VGA found', 'Booting from Hard Disk'):
         assert want in text, f'no {want!r} in:\n{text}'
     usable = [(int(a, 16), int(b, 16)) for a, b in re.findall(r'  \d+: (\S+) - (\S+) = 1 RAM', text)]
     assert usable[0] == (0, 0x9fc00) and usable[1][0] == 0x100000, usable

@@ -131,7 +131,8 @@ def test_errors(emulator, work):
 
 def main():
     emulator = sys.argv[1]
-    for test in (test_rom, test_first_exit_decides, test_pvh, test_smi_from_port_b2, test_reset_loads_again, test_errors):
+    for test in (test_rom, test_first_exit_decides, test_pvh, test_smi_from_port_b2, test_reset_loads_again,
+                 test_errors):
         with tempfile.TemporaryDirectory() as work:
             test(emulator, work)
         print(f'ok: {test.__name__}', flush=True)
