@@ -78,6 +78,17 @@ static bool pc_check_smm(PcMachine *pc, Error **errp)
     return true;
 }
 
+static bool pc_cpus_create(PcMachine *pc, Error **errp)
+{
+    if (!x86_board_cpus_create(&pc->parent, &pc->cpus, &pc->n_cpus, errp)) {
+        return false;
+    }
+    for (unsigned i = 0; pc->smm && i < pc->n_cpus; i++) {
+        x86_cpu_set_smm_memory(pc->cpus[i], &pc->as_smm);
+    }
+    return true;
+}
+
 bool pc_build(Machine *m, Error **errp)
 {
     PcMachine *pc = (PcMachine *)m;
@@ -87,7 +98,7 @@ bool pc_build(Machine *m, Error **errp)
     pc->version = ops->version;
     pc_gsi_init(pc);
     if (!pc_check_config(pc, errp) || !pc_check_smm(pc, errp) || !pc_memory_init(pc, errp) ||
-        !x86_board_cpus_create(m, &pc->cpus, &pc->n_cpus, errp) || !pc_host_create(pc, errp) ||
+        !pc_cpus_create(pc, errp) || !pc_host_create(pc, errp) ||
         !pc_chips_create(pc, errp)) {
         return false;
     }

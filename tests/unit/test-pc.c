@@ -358,6 +358,8 @@ START_TEST(i440fx_smm_memory_is_seen_in_smm_only)
     config_write(0, 0, 0x72, 0x0a, 1);
     ck_assert_uint_ne(mem(0xbffff, 1), 0x66);
     ck_assert_uint_eq(smm_mem(0xbffff), 0x66);
+    ck_assert_ptr_eq(pc->cpus[0]->smm_mem, &pc->as_smm);    /* both CPUs see it so */
+    ck_assert_ptr_eq(pc->cpus[1]->smm_mem, &pc->as_smm);
     address_space_st(&pc->parent.as_memory, 0x30000, 0x55, 1);
     ck_assert_uint_eq(smm_mem(0x30000), 0x55);
     config_write(0, 0, 0x72, 0x02, 1);
