@@ -236,7 +236,7 @@ static void stopping(u32 cpus)
         __asm__ volatile("pause");
     }
     ipi(last, 0x4500);
-    for (u32 i = 0; i < 60 && seen != spin[last]; i++) {
+    for (u32 i = 0; i < 400 && seen != spin[last]; i++) {
         seen = spin[last];
         delay();
     }
