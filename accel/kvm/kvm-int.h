@@ -28,6 +28,7 @@ typedef struct KvmSlot {
 } KvmSlot;
 
 typedef struct KvmRoutes KvmRoutes;
+typedef struct KvmDebug KvmDebug;
 
 typedef struct KvmState {
     int dev_fd, vm_fd;
@@ -40,6 +41,8 @@ typedef struct KvmState {
     KvmSlot slots[KVM_SLOTS_MAX];
     int slot_count;             /* the kernel's limit */
     struct KvmRoutes *routes;   /* NULL: none yet */
+    struct KvmDebug *debug;     /* NULL: no debugger asked for anything yet */
+    unsigned debug_flags;       /* KVM_GUESTDBG_* that the kernel has */
     struct kvm_cpuid2 *supported;   /* KVM_GET_SUPPORTED_CPUID */
     struct kvm_msr_list *msr_list;
 } KvmState;
@@ -50,6 +53,7 @@ typedef struct KvmVcpu {
     struct kvm_dirty_gfn *ring;
     uint32_t ring_next;
     bool state_here;            /* X86State is the truth: push before the next run */
+    bool debug_stale;           /* tell the kernel of points and steps at the next entry; set while stopped */
     bool tsc_known;             /* the kernel has tsc_offset */
     uint64_t tsc_offset;        /* X86State's when it was last exchanged */
     uint64_t exits, rescues;
@@ -99,6 +103,14 @@ int kvm_irqfd_set(int fd, int gsi, bool on);
 bool kvm_irqchip_inject(VCpu *cpu);     /* before KVM_RUN: from controllers that are here; false: nothing injected */
 void kvm_irqchip_after_run(VCpu *cpu);
 void kvm_machine_setup(struct Machine *m);
+/* kvm-debug.c */
+bool kvm_debug_insert(VCpu *cpu, const DebugPoint *p, Error **errp);
+bool kvm_debug_remove(VCpu *cpu, const DebugPoint *p);
+void kvm_debug_step(VCpu *cpu);
+void kvm_debug_hide(VCpu *cpu, uint64_t addr, uint8_t *buf, uint64_t len, bool write);
+void kvm_debug_apply(VCpu *cpu);
+VCpuRunResult kvm_debug_exit(VCpu *cpu, const struct kvm_run *run);
+void kvm_debug_fini(void);
 /* kvm-vcpu.c */
 bool kvm_vcpu_create(VCpu *cpu, Error **errp);
 void kvm_vcpu_destroy(VCpu *cpu);

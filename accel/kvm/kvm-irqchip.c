@@ -186,7 +186,7 @@ bool kvm_irqchip_inject(VCpu *vcpu)
     if (kvm_state->irqchip == KVM_CHIP_OFF) {
         run->cr8 = apic_get_tpr(cpu) >> 4;
     }
-    if (!vector_waits(cpu)) {
+    if (!vector_waits(cpu) || (vcpu->debug_step & DEBUG_STEP_NOIRQ)) {
         return false;
     }
     if (!run->ready_for_interrupt_injection) {

@@ -124,6 +124,9 @@ static void sregs_to_state(X86CPU *cpu, const struct kvm_sregs *sr)
     st->cr3 = sr->cr3;
     st->cr4 = sr->cr4;
     st->efer = sr->efer;
+    if ((st->cr0 & CR0_PG) && (st->cr4 & CR4_PAE) && !(st->efer & EFER_LMA)) {
+        address_space_read(cpu->vcpu.mem, st->cr3 & 0xffffffe0, st->pdpte, sizeof(st->pdpte));
+    }
 }
 
 /* ---- MSRs ---- */

@@ -244,7 +244,7 @@ static VCpuRunResult kvm_handle_exit(VCpu *cpu, struct kvm_run *run)
     case KVM_EXIT_SYSTEM_EVENT:
         return exit_system_event(cpu, run);
     case KVM_EXIT_DEBUG:
-        return VCPU_RUN_DEBUG;
+        return kvm_debug_exit(cpu, run);
     case KVM_EXIT_INTERNAL_ERROR:
         return exit_internal_error(cpu, run);
     case KVM_EXIT_FAIL_ENTRY:
@@ -268,11 +268,15 @@ static bool kvm_prepare_run(VCpu *cpu)
         ok = kvm_state_put(cpu, &err);
         v->state_here = !ok;
         machine_unlock();
+        v->debug_stale |= cpu->debug_step != 0;
     }
     if (!ok) {
         error_report_err(err);
         vm_stop_request(RUN_STATE_INTERNAL_ERROR);
         return false;
+    }
+    if (v->debug_stale) {
+        kvm_debug_apply(cpu);
     }
     kvm_irqchip_inject(cpu);
     return true;

@@ -113,6 +113,7 @@ static void kvm_read_caps(KvmState *s)
     s->cap_immediate_exit = kvm_check_extension(KVM_CAP_IMMEDIATE_EXIT);
     s->cap_user_msr = kvm_check_extension(KVM_CAP_X86_USER_SPACE_MSR);
     s->cap_x2apic_api = kvm_check_extension(KVM_CAP_X2APIC_API);
+    s->debug_flags = kvm_check_extension(KVM_CAP_SET_GUEST_DEBUG2);
     s->slot_count = kvm_check_extension(KVM_CAP_NR_MEMSLOTS);
     if (s->slot_count <= 0) {
         s->slot_count = 32;
@@ -174,6 +175,7 @@ static void kvm_fini(void)
     if (!s) {
         return;
     }
+    kvm_debug_fini();
     kvm_state = NULL;
     if (s->vm_fd >= 0) {
         close(s->vm_fd);
@@ -266,5 +268,9 @@ static const AccelOps kvm_ops = {
     .has_work = kvm_has_work,
     .get_state = kvm_state_get,
     .put_state = kvm_put_state,
+    .debug_insert = kvm_debug_insert,
+    .debug_remove = kvm_debug_remove,
+    .debug_step = kvm_debug_step,
+    .debug_hide = kvm_debug_hide,
 };
 ACCEL_REGISTER(kvm_ops)

@@ -191,6 +191,12 @@ void apic_lint0_update(X86Apic *a, bool rise)
     bool level = atomic_load(&a->lint0_level);
     bool extint = !(v & APIC_LVT_MASKED) && ((v >> 8) & 7) == APIC_DM_EXTINT;
 
+    if (a->in_kernel) {                                 /* who has the real LINT0 decides; it must look */
+        if (level) {
+            vcpu_kick(&a->cpu->vcpu);
+        }
+        return;
+    }
     if (level && (!apic_hw_enabled(a) || extint)) {
         x86_cpu_raise(a->cpu, PENDING_INTR);
         return;

@@ -17,6 +17,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "accel/accel.h"
 #include "hw/isa/isa.h"
 #include "system/cpus.h"
 #include "system/loop.h"
@@ -42,16 +43,25 @@ enum {
     CMD_WOKEN,
     CMD_CHECKPOINT,                 /* result: 1 once it is over */
     CMD_MARK,                       /* result: what this process is marked with */
+    CMD_STOPPED,                    /* result: how the last point was hit */
+    CMD_POINTS,                     /* result: does the host do a debugger's points? */
+    CMD_STEPS,                      /* argument: word + 4 is set after three steps; result: those that were right */
+    CMD_POINT = 32,                 /* + DebugKind: a debugger's point at the address in the argument */
 };
 
 typedef struct AccelTest {
     IsaDevice parent;
     char *save, *load;              /* files, config */
     uint32_t mark;
+    bool points;
     MemoryRegion ports, page;
     int fd[4], irq_fd, route;
     uint32_t argument, result, port_writes, page_writes;
-    BottomHalf *kick_bh, *checkpoint_bh;
+    BottomHalf *kick_bh, *checkpoint_bh, *point_bh, *steps_bh, *debug_bh;
+    DebugPoint point;
+    uint32_t stopped;               /* DEBUG_* below */
+    uint32_t steps, good_steps;     /* of CMD_STEPS: still to go */
+    uint64_t rip;                   /* before the step */
     Timer wake;
     int64_t asked_ns;
 } AccelTest;
@@ -233,6 +243,92 @@ static void checkpoint(void *opaque)
     s->result = 1;
 }
 
+/* ---- a debugger: a point is hit once, taken away, and a step follows a breakpoint ---- */
+
+enum { DEBUG_WHY_SHIFT = 0, DEBUG_KIND_SHIFT = 4, DEBUG_AT_POINT = 1 << 8, DEBUG_RIP_IS_IT = 1 << 9,
+       DEBUG_STEPPED = 1 << 10, DEBUG_STEP_MOVED = 1 << 11, DEBUG_REFUSED = 1 << 12 };
+
+static uint64_t linear_rip(const X86State *st)
+{
+    return st->seg[SEG_CS].base + st->rip;
+}
+
+/* The point cannot be set from a vCPU: everything has to be stopped. */
+static void point_set(void *opaque)
+{
+    AccelTest *s = opaque;
+    g_autoptr(Error) err = NULL;
+
+    vm_stop(RUN_STATE_PAUSED);
+    s->stopped = accel_current()->debug_insert(vcpu_get(0), &s->point, &err) ? 0 : DEBUG_REFUSED;
+    vm_start();
+    s->result = 1;
+}
+
+static void step_begin(AccelTest *s, VCpu *cpu, uint32_t how)
+{
+    vcpus_get_state();
+    s->rip = linear_rip(X86_CPU(cpu)->st);
+    cpu->debug_step = how;
+    accel_current()->debug_step(cpu);
+    vm_start();
+}
+
+static void steps_begin(void *opaque)
+{
+    AccelTest *s = opaque;
+
+    vm_stop(RUN_STATE_PAUSED);
+    s->steps = 3;
+    s->good_steps = 0;
+    step_begin(s, vcpu_get(0), DEBUG_STEP_ON | DEBUG_STEP_NOIRQ);
+}
+
+static void steps_go_on(AccelTest *s, VCpu *cpu, DebugStop stop)
+{
+    const uint32_t one = 1;
+
+    s->good_steps += stop.why == DEBUG_WHY_STEP && linear_rip(X86_CPU(cpu)->st) != s->rip;
+    if (!--s->steps) {
+        s->result = s->good_steps;
+        address_space_write(&machine_current()->as_memory, s->argument + 4, &one, sizeof(one));
+    }
+    step_begin(s, cpu, s->steps ? DEBUG_STEP_ON | DEBUG_STEP_NOIRQ : 0);
+}
+
+static void debug_stopped(void *opaque)
+{
+    AccelTest *s = opaque;
+    VCpu *cpu = vcpu_get(0);
+    DebugStop stop = cpu->debug_stop;
+    bool step = false;
+
+    vcpus_get_state();
+    cpu->debug_stop.why = DEBUG_WHY_NONE;
+    if (s->steps) {
+        steps_go_on(s, cpu, stop);
+        return;
+    }
+    if (cpu->debug_step) {
+        s->stopped |= (stop.why == DEBUG_WHY_STEP ? DEBUG_STEPPED : 0) |
+                      (linear_rip(X86_CPU(cpu)->st) != s->point.addr ? DEBUG_STEP_MOVED : 0);
+    } else {
+        s->stopped |= stop.why << DEBUG_WHY_SHIFT | stop.kind << DEBUG_KIND_SHIFT |
+                      (stop.addr == s->point.addr ? DEBUG_AT_POINT : 0) |
+                      (linear_rip(X86_CPU(cpu)->st) == s->point.addr ? DEBUG_RIP_IS_IT : 0);
+        accel_current()->debug_remove(cpu, &s->point);
+        step = stop.why == DEBUG_WHY_BREAK;
+    }
+    step_begin(s, cpu, step ? DEBUG_STEP_ON | DEBUG_STEP_NOIRQ : 0);
+}
+
+static void run_changed(void *opaque, bool running, RunState state)
+{
+    if (!running && state == RUN_STATE_DEBUG) {
+        bh_schedule(((AccelTest *)opaque)->debug_bh);
+    }
+}
+
 /* ---- ports ---- */
 
 static void command(AccelTest *s, uint32_t cmd)
@@ -240,6 +336,11 @@ static void command(AccelTest *s, uint32_t cmd)
     MemoryRegion *ram = machine_current()->ram;
 
     s->result = 0;
+    if (cmd >= CMD_POINT && cmd < CMD_POINT + DEBUG_KINDS) {
+        s->point = (DebugPoint) { .kind = cmd - CMD_POINT, .addr = s->argument, .len = 4 };
+        bh_schedule(s->point_bh);
+        return;
+    }
     switch (cmd) {
     case CMD_LOG_ON:
     case CMD_LOG_OFF:
@@ -258,6 +359,9 @@ static void command(AccelTest *s, uint32_t cmd)
         fprintf(stderr, "accel-test: a halted CPU woke after %" PRId64 " us\n", now_us() - s->asked_ns / 1000);
         break;
     case CMD_MARK: s->result = s->mark; break;
+    case CMD_STOPPED: s->result = s->stopped; break;
+    case CMD_POINTS: s->result = s->points; break;
+    case CMD_STEPS: bh_schedule(s->steps_bh); break;
     case CMD_CHECKPOINT: bh_schedule(s->checkpoint_bh); break;
     }
 }
@@ -310,6 +414,10 @@ static bool accel_test_realize(Object *obj, Error **errp)
     s->route = -1;
     s->kick_bh = bh_new(loop_main(), kick, s);
     s->checkpoint_bh = bh_new(loop_main(), checkpoint, s);
+    s->steps_bh = bh_new(loop_main(), steps_begin, s);
+    s->point_bh = bh_new(loop_main(), point_set, s);
+    s->debug_bh = bh_new(loop_main(), debug_stopped, s);
+    vm_change_notifier_add(run_changed, s);
     timer_init(&s->wake, CLOCK_REAL, wake, s);
     memory_region_init_io(&s->ports, obj, &ports_ops, s, "accel-test", PORTS);
     memory_region_init_io(&s->page, obj, &page_ops, s, "accel-test-page", 4096);
@@ -327,6 +435,7 @@ static bool accel_test_realize(Object *obj, Error **errp)
 static const Property accel_test_props[] = {
     PROP_FIELD("save", PROP_STR, AccelTest, save, 0, "file that the checkpoint saves to, ending the process"),
     PROP_FIELD("load", PROP_STR, AccelTest, load, 0, "file that the checkpoint goes on from"),
+    PROP_FIELD("points", PROP_BOOL, AccelTest, points, false, "the host does a debugger's points"),
     PROP_FIELD("mark", PROP_U32, AccelTest, mark, 0, "a number that the payload prints after the checkpoint"),
     PROP_END
 };

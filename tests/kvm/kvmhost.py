@@ -52,7 +52,7 @@ def make_extra_cpio(files, script, guest_dir, out):
             subprocess.run(['cpio', '-o', '-H', 'newc', '--quiet'], cwd=root, input=listing, stdout=f, check=True)
 
 
-def run_nested(files, script, timeout):
+def run_nested(files, script, timeout, memory):
     guest_dir = os.environ.get('CLEAT_GUEST_DIR') or str(pathlib.Path(__file__).parents[2] / 'build' / 'guest')
     with tempfile.TemporaryDirectory() as work:
         extra, initrd = f'{work}/extra.cpio', f'{work}/initrd'
@@ -61,9 +61,10 @@ def run_nested(files, script, timeout):
             f.write(pathlib.Path(guest_dir, 'initramfs.cpio.gz').read_bytes())
             f.write(b'\0' * (-f.tell() % 512))
             f.write(pathlib.Path(extra).read_bytes())
-        cmd = [PEER, '-M', 'q35', '-accel', 'tcg', '-cpu', 'max', '-smp', '2', '-m', '1024', '-nodefaults',
+        cmd = [PEER, '-M', 'q35', '-accel', 'tcg', '-cpu', 'max', '-smp', '2', '-m', str(memory), '-nodefaults',
                '-display', 'none', '-serial', 'stdio', '-no-reboot', '-kernel', f'{guest_dir}/vmlinuz',
-               '-initrd', initrd, '-append', 'console=ttyS0 panic=-1 quiet mitigations=off cleat.exec=sh,/script']
+               '-initrd', initrd, '-append', 'console=ttyS0 panic=-1 quiet '
+               'mitigations=off no_timer_check cleat.exec=sh,/script']
         log = pathlib.Path(os.environ.get('CLEAT_KVMHOST_LOG') or f'{work}/log')
         with open(log, 'wb') as f:
             try:
@@ -85,5 +86,6 @@ def run_here(files, script, timeout):
     return done.stdout.decode('utf-8', 'replace')
 
 
-def run(files, script, timeout=300):
-    return (run_here if kvm_usable() else run_nested)(files, script, timeout)
+def run(files, script, timeout=300, memory=1024):
+    """memory: MiB that the nested host gets."""
+    return run_here(files, script, timeout) if kvm_usable() else run_nested(files, script, timeout, memory)

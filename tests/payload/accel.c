@@ -10,7 +10,8 @@
 
 enum { COMMAND = 0x2a0, ARGUMENT = 0x2a4, BELL_ANY = 0x2a8, BELL_MATCH = 0x2ac };
 #define BELL_PAGE 0xd0000000ul
-enum { LOG_ON = 1, LOG_OFF, LOG_SYNC, BELLS, WRITES, IRQFD, IRQFD_RING, KICK, WAKE, WOKEN, CHECKPOINT, MARK };
+enum { LOG_ON = 1, LOG_OFF, LOG_SYNC, BELLS, WRITES, IRQFD, IRQFD_RING, KICK, WAKE, WOKEN, CHECKPOINT, MARK, STOPPED,
+       POINTS, STEPS, POINT = 32 };
 #define SCRATCH 0x200000ul              /* pages for the dirty log, above everything else */
 
 static volatile struct {
@@ -109,6 +110,41 @@ static void test_wake(void)
     wait_ticks(4, seen + 1);
     ask(WOKEN, 0x34);
     line("wake", ticks[4] - seen);
+}
+
+/* Not inlined, so that it has an address; the debugger's points are at its first byte or at the word it touches. */
+static volatile uint32_t touched;
+static __attribute__((noinline, noclone)) void touch(void)
+{
+    touched += 1;
+}
+
+/* Single steps through a loop, then points, where the host does them. */
+static void test_debugger(void)
+{
+    static const char names[5][12] = { "break soft", "break hard", "watch write", "watch read", "watch both" };
+
+    spin.end = 0;
+    ask(STEPS, (uint32_t)(unsigned long)&spin);
+    while (!spin.end) {
+        spin.count++;
+    }
+    line("steps", inl(COMMAND));
+    if (!ask(POINTS, 0)) {
+        return;
+    }
+    for (uint32_t kind = 0; kind < 5; kind++) {
+        unsigned long at = kind < 2 ? (unsigned long)touch : (unsigned long)&touched;
+
+        ask(POINT + kind, at);
+        while (!inl(COMMAND)) {
+            __asm__ volatile("pause");
+        }
+        touch();
+        touch();
+        line(names[kind], ask(STOPPED, 0));
+    }
+    line("touched", touched);
 }
 
 static uint32_t ioapic_read(uint32_t reg)
@@ -224,5 +260,6 @@ void test_accel(void)
     test_irqfd();
     test_kick();
     test_wake();
+    test_debugger();
     test_checkpoint();
 }
