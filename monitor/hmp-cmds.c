@@ -133,11 +133,16 @@ static const HmpCommand info_commands[] = {
     { "cpus", "", "the virtual CPUs and their host threads", info_cpus },
     { "help", "", "this list", info_help },
     { "kvm", "", "is KVM in use", info_kvm },
+    { "lapic", "[CPU]", "a CPU's local APIC", hmp_info_lapic },
+    { "mem", "", "what memory is mapped, with its rights", hmp_info_mem },
     { "mlock", "", "how memory is locked, and what that costs", info_mlock },
+    { "mtree", "[-f]", "the tree of memory regions (-f: the flat views)", hmp_info_mtree },
     { "name", "", "the guest's name", info_name },
     { "qom-tree", "[PATH]", "all objects by their place, from /machine or PATH", hmp_info_qom_tree },
     { "qtree", "", "the devices by the buses that they sit on", hmp_info_qtree },
+    { "registers", "[-a]", "the registers of CPU 0 (-a: of all)", hmp_info_registers },
     { "status", "", "the state of the machine", info_status },
+    { "tlb", "", "the page tables, page by page", hmp_info_tlb },
     { "uuid", "", "the machine's UUID", info_uuid },
     { "version", "", "the emulator's version", info_version },
     { NULL },
@@ -169,11 +174,14 @@ static const HmpCommand commands[] = {
     { "gdbserver", "[DEVICE]", "wait for a debugger there (tcp::1234), or 'none'", hmp_gdbserver },
     { "help|?", "[COMMAND]", "this list, or one command", do_help },
     { "info", "SUBJECT", "tell about a subject ('info help' lists them)", do_info },
+    { "print|p", "[/FMT] EXPR", "the value of an expression ($rip + 4)", hmp_print },
     { "quit|q", "", "end the emulator", do_quit },
     { "stop|s", "", "stop the CPUs", do_stop },
     { "system_powerdown", "", "press the power button", do_system_powerdown },
     { "system_reset", "", "reset the machine", do_system_reset },
     { "system_wakeup", "", "wake a suspended guest", do_system_wakeup },
+    { "x", "[/FMT] ADDR", "memory at a linear address of CPU 0 (/8xw: 8 hexadecimal words)", hmp_x },
+    { "xp", "[/FMT] ADDR", "memory at a physical address", hmp_xp },
     { NULL },
 };
 
@@ -244,11 +252,21 @@ void hmp_run_line(const char *line, GString *out)
     g_autofree char *text = g_strstrip(g_strdup(line));
     g_auto(GStrv) split = g_strsplit_set(text, " \t", -1);
     g_autoptr(GPtrArray) words = g_ptr_array_new();
+    g_autofree char *format = NULL;
     const HmpCommand *cmd;
 
     for (int i = 0; split[i]; i++) {
         if (*split[i]) {
             g_ptr_array_add(words, split[i]);
+        }
+    }
+    if (words->len) {
+        char *slash = strchr(words->pdata[0], '/');
+
+        if (slash) {                            /* "x/4xw" is "x" with the format "/4xw" */
+            format = g_strdup(slash);
+            *slash = 0;
+            g_ptr_array_insert(words, 1, format);
         }
     }
     g_ptr_array_add(words, NULL);

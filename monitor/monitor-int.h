@@ -42,6 +42,14 @@ void hmp_info_qtree(char **words, GString *out);
 void hmp_info_qom_tree(char **words, GString *out);
 /* hmp-debug.c */
 void hmp_gdbserver(char **words, GString *out);
+void hmp_info_registers(char **words, GString *out);
+void hmp_info_lapic(char **words, GString *out);
+void hmp_info_tlb(char **words, GString *out);
+void hmp_info_mem(char **words, GString *out);
+void hmp_info_mtree(char **words, GString *out);
+void hmp_print(char **words, GString *out);
+void hmp_x(char **words, GString *out);
+void hmp_xp(char **words, GString *out);
 /* Command names that begin with prefix, for completion: a NULL-terminated list for g_free(). */
 const char **hmp_complete(const char *prefix);
 

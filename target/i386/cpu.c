@@ -92,6 +92,7 @@ static void reset_msrs(X86CPU *cpu)
         st->mc_banks[i] = ~0ull;
     }
     st->tsc_offset = -x86_tsc_now(cpu->model->tsc_hz);
+    st->tsc_saved = 0;
     st->tsc_adjust = st->tsc_deadline = 0;
     st->spec_ctrl = st->virt_ssbd = st->xss = 0;
     st->smbase = 0x30000;
@@ -157,9 +158,34 @@ static void cpu_fini(Object *obj)
     g_free(cpu->kvmpv);
 }
 
+/*
+ * The TSC of a CPU that runs in software stands still with the virtual clock. One reading of the host's for all, so that
+ * theirs stay in step.
+ */
+static void tsc_hold(bool running)
+{
+    uint64_t now = 0;
+    VCpu *v;
+
+    VCPU_FOREACH(v) {
+        X86CPU *cpu = X86_CPU(v);
+
+        if (!cpu->code_written) {
+            continue;                                   /* an accelerator with a TSC of its own */
+        }
+        now = now ? now : x86_tsc_now(cpu->model->tsc_hz);
+        if (running) {
+            cpu->st->tsc_offset = cpu->st->tsc_saved - now;
+        } else {
+            cpu->st->tsc_saved = now + cpu->st->tsc_offset;
+        }
+    }
+}
+
 /* The virtual clock stood still: paravirtual clocks start from a new reference. */
 static void on_vm_change(void *opaque, bool running, RunState state)
 {
+    tsc_hold(running);
     if (running) {
         x86_kvm_clock_resync();
     }

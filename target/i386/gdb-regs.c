@@ -483,6 +483,33 @@ bool x86_gdb_reg_write(X86CPU *cpu, unsigned n, const uint8_t *buf)
     return ok;
 }
 
+bool x86_gdb_reg_by_name(X86CPU *cpu, const char *name, uint64_t *v)
+{
+    uint8_t buf[X86_GDB_REG_MAX];
+    unsigned n = 0;
+
+    for (unsigned p = 0; p < G_N_ELEMENTS(parts); p++) {
+        for (const RegRow *row = parts[p].rows; row->name; row++) {
+            if (!row_shows(cpu, row)) {
+                continue;
+            }
+            for (unsigned i = 0; i < row->count; i++, n++) {
+                g_autofree char *digits = g_strdup_printf("%u", row->first + i);
+                g_auto(GStrv) around = g_strsplit(row->name, "%u", 2);
+                g_autofree char *full = g_strjoinv(row->count > 1 ? digits : "", around);
+
+                if (row->bits <= 64 && !strcmp(full, name)) {
+                    *v = 0;
+                    x86_gdb_reg_read(cpu, n, buf);
+                    memcpy(v, buf, row->bits / 8);
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
 /* ---- the target description ---- */
 
 /* Flags types: bits by name, "-" for those without; the lowest first, "NAME:n" is n bits wide. */

@@ -5,6 +5,7 @@
  * The state lies behind a pointer of the CPU device, so it is registered on its own. TSC offsets are the host's
  * business: the stream carries the guest's TSC. Machine lock, vCPUs stopped. Test: tests/unit/test-x86cpu.c.
  */
+#include "system/runstate.h"
 #include "system/vmstate.h"
 #include "target/i386/apic.h"
 #include "target/i386/internal.h"
@@ -52,7 +53,9 @@ static void state_pre_save(void *opaque)
 {
     X86State *st = opaque;
 
-    st->tsc_saved = x86_rdtsc(st->self);
+    if (!st->self->code_written || runstate_is_running()) {
+        st->tsc_saved = x86_rdtsc(st->self);            /* else it stands still, and is there (cpu.c) */
+    }
 }
 
 /* Nothing that a stream says may lead to an impossible mode. */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Driving Debian's gdb against the emulator: symbol files, scripts, and a client of the bare protocol."""
+import contextlib
 import os
 import pathlib
 import shutil
@@ -117,6 +118,16 @@ def check(text, *wanted):
         if found < 0:
             sys.exit(f'--- wanted {w!r} after position {at} of:\n{text}')
         at = found + len(w)
+
+
+@contextlib.contextmanager
+def started(cmd):
+    """A running emulator that does not outlive the block, however that ends."""
+    process = subprocess.Popen(cmd)
+    try:
+        yield process
+    finally:
+        stop(process)
 
 
 def stop(process):

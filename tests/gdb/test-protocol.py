@@ -104,6 +104,32 @@ def check_running(c):
     assert bytes.fromhex(c.receive()[1:]) == b'VM status: paused\n' and c.receive() == 'OK'
 
 
+MONITOR = [
+    ('info registers', 'EAX=', 'EIP=', 'CS =f000 ', 'CR0=00000010', 'FCW=', 'XMM00='),
+    ('info registers -a', 'CPU#0', 'CPU#1', 'HLT=1'), ('info lapic 1', 'state for CPU 1', 'LVT0', 'IRR'),
+    ('info lapic 7', 'No local APIC'), ('info tlb', 'PG disabled'), ('info mem', 'PG disabled'),
+    ('info mtree', 'address-space: memory', 'pc.bios'), ('info mtree -f', 'address-space: I/O'),
+    ('xp/4xb 0xfe000', '00000000000fe000: 0xff 0x06 0x00 0x05'), ('x/2dw 0xfe000', '83887871'), ('x 0xfe000', '0x050006ff'),
+    ('xp/2xg 0xffff0', '0x'), ('x/q 0', "invalid char in format: 'q'"), ('print $cs', '0xf000'), ('p 1+2*(3-1)', '0x5'),
+    ('print/d -5', '-5'), ('print 1/0', 'division by zero'), ('print $nothing', 'unknown register'), ('print (1', "')'"),
+    ('print 1 1', 'junk'), ('print ' + '(' * 500, 'too deep'), ('print/x', 'invalid char'),
+    ('gdbserver none', 'cannot replace the connection'),
+]
+
+
+def monitor(c, line):
+    text, answer = '', c.ask('qRcmd,' + line.encode().hex())
+    while answer != 'OK':
+        text += bytes.fromhex(answer[1:]).decode()
+        answer = c.receive()
+    return text
+
+
+def check_monitor(c):
+    for line, *wanted in MONITOR:
+        gdblib.check(monitor(c, line), *wanted)
+
+
 def check_frames(c):
     c.sock.sendall(b'$?#00')
     assert c.byte() == b'-', 'a wrong checksum is refused'
@@ -124,11 +150,12 @@ def check_frames(c):
 
 def check_session(emulator, work):
     sock = f'{work}/gdb'
-    with subprocess.Popen(machine(emulator, work, '-S', '-gdb', f'unix:{sock},server=on,wait=off')) as vm:
+    with gdblib.started(machine(emulator, work, '-S', '-gdb', f'unix:{sock},server=on,wait=off')) as vm:
         c = gdblib.Client(sock)
         check_fixed(c)
         check_description(c)
         check_running(c)
+        check_monitor(c)
         check_frames(c)
         c.close()
         c = gdblib.Client(sock)
@@ -145,7 +172,7 @@ def check_exit(emulator, work):
     rom[0xe000:0xe006] = b'\xb0\x10\xe6\xf4\xf4\xf4'     # mov al, 16; out 0xf4, al
     pathlib.Path(work, 'rom').write_bytes(rom)
     sock = f'{work}/gdb'
-    with subprocess.Popen(machine(emulator, work, '-S', '-gdb', f'unix:{sock},server=on,wait=off',
+    with gdblib.started(machine(emulator, work, '-S', '-gdb', f'unix:{sock},server=on,wait=off',
                                   '-device', 'isa-debug-exit,iobase=0xf4')) as vm:
         c = gdblib.Client(sock)
         assert c.ask('c') == 'W21'

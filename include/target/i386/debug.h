@@ -41,4 +41,10 @@ static inline void x86_watch(X86CPU *cpu, unsigned kind, uint64_t lin, unsigned 
 bool x86_debug_read(X86CPU *cpu, uint64_t lin, void *buf, size_t len);
 bool x86_debug_write(X86CPU *cpu, uint64_t lin, const void *buf, size_t len);
 
+/* Text for people, appended to out (debug-print.c). The stopped vCPU's state is here. */
+void x86_print_registers(X86CPU *cpu, GString *out);
+void x86_print_apic(X86CPU *cpu, GString *out);
+void x86_print_tlb(X86CPU *cpu, GString *out);
+void x86_print_mem(X86CPU *cpu, GString *out);
+
 #endif

@@ -19,6 +19,8 @@ unsigned x86_gdb_reg_size(const X86CPU *cpu, unsigned n);
 unsigned x86_gdb_reg_read(X86CPU *cpu, unsigned n, uint8_t buf[X86_GDB_REG_MAX]);
 /* Sets it from x86_gdb_reg_size() bytes; false: no such register, or not a value that the CPU could have now. */
 bool x86_gdb_reg_write(X86CPU *cpu, unsigned n, const uint8_t *buf);
+/* The value of a register of up to 64 bits by its name ("rip", "cr3"); false: there is none. */
+bool x86_gdb_reg_by_name(X86CPU *cpu, const char *name, uint64_t *v);
 /* The target description; the caller frees it. */
 char *x86_gdb_target_xml(const X86CPU *cpu);
 
