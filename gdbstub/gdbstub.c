@@ -3,8 +3,8 @@
  * The debugger's session: its character device, connections, and what the machine's run state means to it.
  *
  * The parts: link.c (frames), commands.c (one packet), query.c (q and Q), memory.c (memory and points), resume.c
- * (running and stopping). A connection stops the machine; its end takes all points away and leaves the machine as it is.
- * Main loop thread, machine lock. Tests: tests/unit/test-gdb.c, tests/gdb/, tests/fuzz/fuzz-gdb.c.
+ * (running and stopping). A connection stops the machine; its end takes all points away and leaves the machine as it
+ * is. Main loop thread, machine lock. Tests: tests/unit/test-gdb.c, tests/gdb/, tests/fuzz/fuzz-gdb.c.
  */
 #include <string.h>
 

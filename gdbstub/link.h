@@ -3,8 +3,8 @@
  * Frames of gdb's remote protocol: "$...#cc" with its checksum, acknowledgements, escapes and repeat counts.
  *
  * A link knows nothing of what packets say. Bytes go in by gdb_link_receive(), whole packets and interrupts come out
- * by its callbacks; what it sends goes to send(). Wrong checksums are refused, packets that are too long are dropped whole.
- * Any one thread. Test: tests/unit/test-gdb.c.
+ * by its callbacks; what it sends goes to send(). Wrong checksums are refused, packets that are too long are dropped
+ * whole. Any one thread. Test: tests/unit/test-gdb.c.
  */
 #ifndef CLEAT_GDBSTUB_LINK_H
 #define CLEAT_GDBSTUB_LINK_H

@@ -3,8 +3,8 @@
  * microvm's ACPI tables: hardware-reduced (ACPI 6.4 ch. 4.1): FADT with GED's sleep and reset registers, MADT, DSDT,
  * and MCFG with pcie=on.
  *
- * The DSDT names what a guest cannot find: fw_cfg, clock, serial port, GED and its power button, taken virtio slots, the
- * PCI Express host bridge. Main thread. Test: tests/boot/test-tables.py, tests/boot/test-microvm.py.
+ * The DSDT names what a guest cannot find: fw_cfg, clock, serial port, GED and its power button, taken virtio slots,
+ * the PCI Express host bridge. Main thread. Test: tests/boot/test-tables.py, tests/boot/test-microvm.py.
  */
 #include "hw/i386/microvm.h"
 

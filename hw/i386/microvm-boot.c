@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How a microvm starts: a kernel without firmware, or firmware (-bios, or SeaBIOS made for microvm, or qboot where there
- * is no ACPI); and the numbers in fw_cfg.
+ * How a microvm starts: a kernel without firmware, or firmware (-bios, or SeaBIOS made for microvm, or qboot where
+ * there is no ACPI); and the numbers in fw_cfg.
  *
- * With -kernel and no -bios this file does firmware's part at each reset: memory types, PCI resources, tables in memory.
- * Without ACPI, taken virtio slots are named on the kernel's command line (auto-kernel-cmdline). Main thread.
+ * With -kernel and no -bios this file does firmware's part at each reset: memory types, PCI resources, tables in
+ * memory. Without ACPI, taken virtio slots are named on the kernel's command line (auto-kernel-cmdline). Main thread.
  * Tests: tests/unit/test-microvm.c, tests/boot/test-microvm.py.
  */
 #include "hw/i386/microvm.h"

@@ -2,8 +2,8 @@
 /*
  * A virtio-mmio slot; contract in include/hw/virtio/virtio-mmio.h.
  *
- * Register layout: virtio 1.2 section 4.2.2. An empty slot answers MagicValue, Version and VendorID, and 0 for the rest,
- * DeviceID included, so that a driver looks no further. Left out: all that needs a device.
+ * Register layout: virtio 1.2 section 4.2.2. An empty slot answers MagicValue, Version and VendorID, and 0 for the
+ * rest, DeviceID included, so that a driver looks no further. Left out: all that needs a device.
  * Machine lock. Test: tests/unit/test-microvm.c.
  */
 #include "hw/virtio/virtio-mmio.h"

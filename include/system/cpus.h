@@ -80,7 +80,8 @@ void vcpus_join_all(void);
  * on other threads.
  */
 void vcpu_stop_current(void);
-/* Brings architectural state from / to the accelerator, of one vCPU or all. Main loop thread, machine lock, all paused. */
+/* Brings architectural state from / to the accelerator, of one vCPU or all. Main loop thread, machine lock, all
+ * paused. */
 void vcpu_get_state(VCpu *cpu);
 void vcpu_put_state(VCpu *cpu);
 void vcpus_get_state(void);

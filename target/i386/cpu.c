@@ -159,8 +159,8 @@ static void cpu_fini(Object *obj)
 }
 
 /*
- * The TSC of a CPU that runs in software stands still with the virtual clock. One reading of the host's for all, so that
- * theirs stay in step.
+ * The TSC of a CPU that runs in software stands still with the virtual clock. One reading of the host's for all, so
+ * that theirs stay in step.
  */
 static void tsc_hold(bool running)
 {

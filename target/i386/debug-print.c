@@ -55,7 +55,8 @@ static void print_general(GString *out, const X86CPU *cpu)
     g_string_append_printf(out, " RFL=%08x [", (uint32_t)st->rflags);
     for (unsigned i = 0; i < 7; i++) {
         static const struct { uint32_t bit; char letter; } flags[] = {
-            { FL_DF, 'D' }, { FL_OF, 'O' }, { FL_SF, 'S' }, { FL_ZF, 'Z' }, { FL_AF, 'A' }, { FL_PF, 'P' }, { FL_CF, 'C' },
+            { FL_DF, 'D' }, { FL_OF, 'O' }, { FL_SF, 'S' }, { FL_ZF, 'Z' }, { FL_AF, 'A' }, { FL_PF, 'P' },
+            { FL_CF, 'C' },
         };
 
         g_string_append_c(out, st->rflags & flags[i].bit ? flags[i].letter : '-');

@@ -68,7 +68,8 @@ def test_power_button(emulator, accel):
                 qmp.write(json.dumps({'execute': name}) + '\n')
                 qmp.flush()
                 qmp.readline()
-            console.send("while ! grep -q '9: *1 .*ACPI:Ged' /proc/interrupts; do sleep 1; done; echo pressed-$((40+2))\n")
+            console.send("while ! grep -q '9: *1 .*ACPI:Ged' /proc/interrupts; do sleep 1; done; "
+                         "echo pressed-$((40+2))\n")
             console.expect('pressed-42', timeout=60, start=at)
             vm.terminate()
             vm.wait(20)

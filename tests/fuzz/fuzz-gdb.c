@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fuzzes what comes from a debugger. The first byte: its top bit says whether the rest are bytes as they come, or packets
- * that end at newlines and are framed here; the others, how long the pieces are in which it is delivered.
+ * Fuzzes what comes from a debugger. The first byte: its top bit says whether the rest are bytes as they come, or
+ * packets that end at newlines and are framed here; the others, how long the pieces are in which it is delivered.
  * One CPU of the software accelerator on flat RAM; its thread does not run.
  */
 #include <stddef.h>

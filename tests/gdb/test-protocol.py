@@ -109,9 +109,11 @@ MONITOR = [
     ('info registers -a', 'CPU#0', 'CPU#1', 'HLT=1'), ('info lapic 1', 'state for CPU 1', 'LVT0', 'IRR'),
     ('info lapic 7', 'No local APIC'), ('info tlb', 'PG disabled'), ('info mem', 'PG disabled'),
     ('info mtree', 'address-space: memory', 'pc.bios'), ('info mtree -f', 'address-space: I/O'),
-    ('xp/4xb 0xfe000', '00000000000fe000: 0xff 0x06 0x00 0x05'), ('x/2dw 0xfe000', '83887871'), ('x 0xfe000', '0x050006ff'),
+    ('xp/4xb 0xfe000', '00000000000fe000: 0xff 0x06 0x00 0x05'), ('x/2dw 0xfe000', '83887871'),
+    ('x 0xfe000', '0x050006ff'),
     ('xp/2xg 0xffff0', '0x'), ('x/q 0', "invalid char in format: 'q'"), ('print $cs', '0xf000'), ('p 1+2*(3-1)', '0x5'),
-    ('print/d -5', '-5'), ('print 1/0', 'division by zero'), ('print $nothing', 'unknown register'), ('print (1', "')'"),
+    ('print/d -5', '-5'), ('print 1/0', 'division by zero'), ('print $nothing', 'unknown register'),
+    ('print (1', "')'"),
     ('print 1 1', 'junk'), ('print ' + '(' * 500, 'too deep'), ('print/x', 'invalid char'),
     ('gdbserver none', 'cannot replace the connection'),
 ]

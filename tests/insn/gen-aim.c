@@ -356,7 +356,7 @@ static void xsave_aim(Rng *r, InsnCase *c, const Insn *i)
         c->target = rng_percent(r, 50) ? c->target + (1 << rng_below(r, 6))
                                        : DATA_AT + DATA_RW + 64 * rng_below(r, 16) + 4096 * rng_below(r, 2);
         if (g_str_has_prefix(x86_mnemonic(i), "xrstor") && c->target < DATA_AT + DATA_SIZE) {
-            c->target = DATA_AT + DATA_SIZE;        /* the host's layout cannot be put into the page that is read only */
+            c->target = DATA_AT + DATA_SIZE;    /* the host's layout cannot be put into a page that is read only */
         }
     }
     if (rng_percent(r, 60)) {

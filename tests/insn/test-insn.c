@@ -225,8 +225,8 @@ static int run_all(Test *t)
         }
         return t->failures != 0;
     }
-    printf("seed %#" PRIx64 ", %u rows, 32-bit code %s, 16-bit code %s, %" PRIu64 " instructions, %" PRIu64 " sequences\n",
-           t->o->seed, t->n_rows, segments_have(32) ? "too" : "not here",
+    printf("seed %#" PRIx64 ", %u rows, 32-bit code %s, 16-bit code %s, %" PRIu64 " instructions, %" PRIu64
+           " sequences\n", t->o->seed, t->n_rows, segments_have(32) ? "too" : "not here",
            segments_have(16) ? "too" : "not here", t->o->count, t->o->sequences);
     for (uint64_t n = 0; n < t->o->count && t->n_rows; n++) {
         one_case(t, rng_next(&r), t->rows[n % t->n_rows]);

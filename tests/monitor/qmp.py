@@ -159,7 +159,8 @@ def check_memory_lock(c, q, pid):
 
 def check_qom(c, q):
     names = {p['name']: p['type'] for p in q.run('qom-list', path='/machine')['return']}
-    c.check(names.get('graphics') == 'bool' and names.get('peripheral', '').startswith('child<'), 'qom-list: %s' % names)
+    c.check(names.get('graphics') == 'bool' and names.get('peripheral', '').startswith('child<'),
+            'qom-list: %s' % names)
     c.check(q.run('qom-get', path='/machine', property='type')['return'] == 'none-machine', 'qom-get: type')
     c.check(q.run('qom-get', path='/machine', property='graphics')['return'] is True, 'qom-get: a boolean')
     types = {t['name'] for t in q.run('qom-list-types', implements='machine')['return']}

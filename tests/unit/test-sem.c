@@ -382,7 +382,8 @@ START_TEST(bound_raises_outside)
 }
 END_TEST
 
-/* With CR0.NE off the pending exception goes to FERR#; where nobody answers, the guest's code must not stop the process. */
+/* With CR0.NE off the pending exception goes to FERR#; where nobody answers, the guest's code must not stop the
+ * process. */
 START_TEST(a_pending_x87_exception_is_not_the_hosts)
 {
     start(64);
