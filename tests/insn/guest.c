@@ -4,6 +4,7 @@
  * tables that map the window as the host's process does. A fault is delivered through an IDT, so that the end state
  * comes from the frame on the handler's stack, as the host's does. See insn-test.h. One thread.
  */
+#include <cpuid.h>
 #include <string.h>
 
 #include "insn-test.h"
@@ -66,9 +67,17 @@ static void tables_init(X86State *st)
     memset(harness_ram() + H_TSS + 0x66, 0xff, 2);      /* no I/O permission map: no port may be used */
 }
 
+/* What is canonical depends on how wide linear addresses may get; "max" has five levels whatever the host has. */
+static const char *guest_cpu_string(void)
+{
+    unsigned a, b, c = 0, d;
+
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c >> 16 & 1) ? "max" : "max,-la57";
+}
+
 void guest_init(void)
 {
-    X86CPU *cpu = guest.cpu = harness_cpu("max");
+    X86CPU *cpu = guest.cpu = harness_cpu(guest_cpu_string());
     X86State *st = cpu->st;
 
     harness_long_mode(cpu);
