@@ -7,6 +7,7 @@
  * or goes silently with check=off. Defaults that no user asked for (SVM in old models) go silently.
  * Main thread. Test: tests/unit/test-cpuid.c.
  */
+#include <cpuid.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -423,6 +424,29 @@ static void add_accel_defaults(X86CpuModel *m)
     set_bit(m->feat, X86_FEAT_TSC_ADJUST, x86_model_has(m, X86_FEAT_TSC_ADJUST));
 }
 
+/* -cpu host: who the processor is and how far its leaves go. */
+static void identity_from_host(X86CpuModel *m)
+{
+    unsigned a, b, c, d;
+    uint32_t words[12] = { 0 };
+
+    __cpuid(0, m->level, b, c, d);
+    memcpy(m->vendor, &b, 4);
+    memcpy(m->vendor + 4, &d, 4);
+    memcpy(m->vendor + 8, &c, 4);
+    m->level = MIN(m->level, 0x1f);
+    __cpuid(1, a, b, c, d);
+    m->family = (a >> 8 & 15) + ((a >> 8 & 15) == 15 ? a >> 20 & 0xff : 0);
+    m->model = (a >> 4 & 15) | (a >> 12 & 0xf0);
+    m->stepping = a & 15;
+    __cpuid(0x80000000, m->xlevel, b, c, d);
+    m->xlevel = MIN(m->xlevel, 0x80000021);
+    for (unsigned n = 0; n < 3 && m->xlevel >= 0x80000004; n++) {
+        __cpuid(0x80000002 + n, words[n * 4], words[n * 4 + 1], words[n * 4 + 2], words[n * 4 + 3]);
+    }
+    memcpy(m->model_id, words, sizeof(words));
+}
+
 static void start_from_row(Parse *p)
 {
     X86CpuModel *m = p->m;
@@ -441,6 +465,9 @@ static void start_from_row(Parse *p)
     m->kvm_leaves = m->l3_cache = m->cpuid_0xb = m->migratable = true;
     if (!strcmp(row->name, "max") || !strcmp(row->name, "host")) {
         x86_feat_available(m->feat);
+        if (row->name[0] == 'h') {
+            identity_from_host(m);
+        }
         if (!x86_feat_is_kvm()) {
             set_bit(m->feat, X86_FEAT_INVTSC, false);           /* not migratable */
             m->feat[FEAT_KVM_HINTS] = 0;
