@@ -29,10 +29,6 @@ void rcu_register_thread(void);
 /* True where the writer's membarrier(2) makes readers' fences needless. */
 extern bool rcu_cheap_readers;
 
-/* GCC 12's -fsanitize=null calls this address null after inlining into long callers; the access that follows works. */
-#define RCU_READER_IS_NOT_NULL __attribute__((no_sanitize("null")))
-
-RCU_READER_IS_NOT_NULL
 static inline void rcu_read_lock(void)
 {
     RcuReader *r = &rcu_reader;
@@ -51,7 +47,6 @@ static inline void rcu_read_lock(void)
     }
 }
 
-RCU_READER_IS_NOT_NULL
 static inline void rcu_read_unlock(void)
 {
     RcuReader *r = &rcu_reader;
