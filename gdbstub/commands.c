@@ -58,11 +58,13 @@ bool arg_bytes(GdbArgs *a, GByteArray **bytes)
     }
     *bytes = g_byte_array_sized_new(n / 2);
     for (; !arg_end(a); a->at += 2) {
-        uint8_t byte = g_ascii_xdigit_value(a->at[0]) << 4 | (g_ascii_xdigit_value(a->at[1]) & 15);
+        int high = g_ascii_xdigit_value(a->at[0]), low = g_ascii_xdigit_value(a->at[1]);
+        uint8_t byte;
 
-        if (!g_ascii_isxdigit(a->at[0]) || !g_ascii_isxdigit(a->at[1])) {
+        if (high < 0 || low < 0) {
             return false;
         }
+        byte = high << 4 | low;
         g_byte_array_append(*bytes, &byte, 1);
     }
     return true;

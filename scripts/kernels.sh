@@ -16,7 +16,8 @@ KERNELS_NEXT=trixie
 kernels_mirror() {
     # shellcheck disable=SC2016 # apt's own format
     uri=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -v security | grep 'debian/*$' | head -n 1)
-    echo "${uri:-http://deb.debian.org/debian/}"
+    [ -n "$uri" ] || { echo "apt has no Debian mirror in its sources" >&2; return 1; }
+    echo "$uri"
 }
 
 # kernels_apt WORK ARCH COMMAND...: apt-get or apt-cache with the lists below WORK.
@@ -37,7 +38,8 @@ kernels_deb() {
         mkdir -p "$root/state/lists/partial" "$root/cache/archives/partial"
         : >"$root/status"
         keys=/usr/share/keyrings/debian-archive-keyring.gpg
-        echo "deb [signed-by=$keys] $(kernels_mirror) $suite main" >"$root/sources.list"
+        mirror=$(kernels_mirror) || return 1
+        echo "deb [signed-by=$keys] $mirror $suite main" >"$root/sources.list"
         kernels_apt "$root" "$arch" apt-get update >"$root/log" 2>&1 || { cat "$root/log" >&2; return 1; }
     fi
     real=$(kernels_apt "$root" "$arch" apt-cache depends "$package" \

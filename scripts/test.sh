@@ -36,15 +36,15 @@ boots=(--suite boots)
 export CLEAT_TEST_LONG=$long
 export CLEAT_GUEST_DIR=$PWD/build/guest
 
-# configure_build DIR OPTION...: configures once, builds; shows the end of the log when it fails.
+# configure_build DIR TARGET OPTION...: configures once, builds; shows the end of the log when it fails.
 configure_build() {
-    local dir=$1
-    shift
+    local dir=$1 target=$2
+    shift 2
     mkdir -p "$dir"
     [ -f "$dir/build.ninja" ] || (cd "$dir" && ../configure "$@") >"$dir/configure.log" 2>&1 ||
         { tail -20 "$dir/configure.log"; exit 1; }
     echo "== building $dir"
-    ninja -C "$dir" >"$dir/build.log" 2>&1 ||
+    ninja -C "$dir" "$target" >"$dir/build.log" 2>&1 ||
         { grep -E 'error|warning|FAILED' -A5 "$dir/build.log" | tail -40; exit 1; }
 }
 
@@ -57,7 +57,7 @@ run_tests() {
 }
 
 mkdir -p build
-configure_build build
+configure_build build all
 kernel_fetch build/guest || echo "No Debian kernel could be fetched: tests that boot one will fail"
 [ -s build/guest/initramfs.cpio.gz ] || tests/boot/mkinitramfs.sh build/guest/initramfs.cpio.gz
 kernels_fetch build/guest || echo "Not all Debian kernels could be fetched: the boot matrix will fail"
@@ -65,13 +65,13 @@ rm -rf "$results" && mkdir -p "$results"
 run_tests build "${boots[@]}"
 dirs=(build)
 if [ $quick = 0 ]; then
-    configure_build build-asan --enable-sanitizers
+    configure_build build-asan all --enable-sanitizers
     export ASAN_OPTIONS=detect_leaks=0:handle_segv=0:handle_sigfpe=0:handle_sigill=0:handle_sigbus=0
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     run_tests build-asan
     dirs+=(build-asan)
     unset ASAN_OPTIONS
-    CC=clang configure_build build-fuzz --enable-fuzzing --enable-sanitizers
+    CC=clang configure_build build-fuzz fuzz --enable-fuzzing --enable-sanitizers
     times=(60 interp=600)
     [ $long = 0 ] || times=(3600)
     scripts/fuzz-run.sh build-fuzz "${times[@]}" >"$results/fuzz.txt" || true

@@ -94,10 +94,13 @@ START_TEST(an_smi_runs_its_handler_in_its_own_memory)
 }
 END_TEST
 
-/* What the handler finds: all in one dump at 0x8200. */
+/*
+ * What the handler finds: all in one dump at 0x8200. The store above 1 MiB is `addr32 movl $0xa5a5, 0x1f0000`, in
+ * bytes since not every assembler takes the prefix in 16-bit code.
+ */
 PAYLOAD(p_dump, ".code16",
         "xor %ax, %ax\nmov %ax, %ds\nmovl %cr0, %eax\nmovl %eax, 0x8200\nmovl %cr4, %eax\nmovl %eax, 0x8204\n"
-        "pushfl\npopl 0x8208\nmov %cs, 0x820c\naddr32 movl $0xa5a5, 0x1f0000\nrsm");
+        "pushfl\npopl 0x8208\nmov %cs, 0x820c\n.byte 0x66, 0x67, 0xc7, 0x05\n.long 0x1f0000, 0xa5a5\nrsm");
 START_TEST(the_handler_starts_in_flat_real_mode)
 {
     X86CPU *cpu = harness_cpu("max");
