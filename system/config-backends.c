@@ -329,7 +329,8 @@ bool config_display(Config *c, const OptionUse *use, Error **errp)
     };
 
     c->display_given = true;
-    return !strcmp(use->arg, "none") || part_refuse(parts, use->arg, "display type", errp);
+    return config_is_help(c, HELP_DISPLAY, use) || !strcmp(use->arg, "none")
+           || part_refuse(parts, use->arg, "display type", errp);
 }
 
 bool config_vga(Config *c, const OptionUse *use, Error **errp)
@@ -340,6 +341,9 @@ bool config_vga(Config *c, const OptionUse *use, Error **errp)
     };
     const NamedPart *card = part_find(parts, use->arg);
 
+    if (config_is_help(c, HELP_VGA, use)) {
+        return true;
+    }
     if (!card) {
         error_set(errp, "'%s' is no graphics card: std, cirrus, vmware, qxl, virtio and none are",
                   use->arg);

@@ -97,6 +97,12 @@ int config_print_help(const Config *c, const char *program)
     case HELP_TRACE:
         trace_print_help();
         break;
+    case HELP_DISPLAY:
+        printf("Display types of this build:\n%-8s no display; a guest's screen goes nowhere\n", "none");
+        break;
+    case HELP_VGA:
+        printf("Graphics cards of this build:\n%-8s no graphics card\n", "none");
+        break;
     default:
         options_print_help(program);
         break;

@@ -7,6 +7,8 @@
 
 /* The first request for help decides; reading ends with it. */
 void config_ask_help(Config *c, ConfigHelp help, const OptionUse *use);
+/* Is an argument that is one word a request for help ("help" or "?")? Then it is noted. */
+bool config_is_help(Config *c, ConfigHelp help, const OptionUse *use);
 /* Puts the location of messages at an option read earlier (NULL: nowhere); false, for `return`. */
 bool config_fail_at(const OptionUse *use);
 /* Which default devices are still wanted, and the ports and monitors that stand for them. */

@@ -187,9 +187,7 @@ bool config_usb(Config *c, const OptionUse *use, Error **errp)
 
 bool config_cpu(Config *c, const OptionUse *use, Error **errp)
 {
-    if (!strcmp(use->arg, "help") || !strcmp(use->arg, "?")) {
-        config_ask_help(c, HELP_CPU, use);
-    }
+    config_is_help(c, HELP_CPU, use);
     c->cpu_model = use->arg;
     c->cpu_use = use;
     return true;

@@ -68,6 +68,16 @@ void config_ask_help(Config *c, ConfigHelp help, const OptionUse *use)
     }
 }
 
+bool config_is_help(Config *c, ConfigHelp help, const OptionUse *use)
+{
+    bool is = !strcmp(use->arg, "help") || !strcmp(use->arg, "?");
+
+    if (is) {
+        config_ask_help(c, help, use);
+    }
+    return is;
+}
+
 /* A row with known keys answers "help" with their list; others have an own answer. */
 static bool config_apply(Config *c, OptionUse *use, Error **errp)
 {
@@ -289,9 +299,10 @@ bool config_add_fd(Config *c, const OptionUse *use, Error **errp)
 
 bool config_log_items(Config *c, const OptionUse *use, Error **errp)
 {
-    if (!strcmp(use->arg, "help") || !strcmp(use->arg, "?")) {
-        config_ask_help(c, HELP_LOG, use);
+    if (!strcmp(use->arg, "trace:help")) {
+        config_ask_help(c, HELP_TRACE, use);
     }
+    config_is_help(c, HELP_LOG, use);
     c->log_items = use->arg;
     c->log_use = use;
     return true;
@@ -328,9 +339,7 @@ bool config_echr(Config *c, const OptionUse *use, Error **errp)
 
 bool config_data_dir(Config *c, const OptionUse *use, Error **errp)
 {
-    if (!strcmp(use->arg, "help") || !strcmp(use->arg, "?")) {
-        config_ask_help(c, HELP_DATA_DIR, use);
-    }
+    config_is_help(c, HELP_DATA_DIR, use);
     /* Kept ended by NULL. */
     g_ptr_array_insert(c->data_dirs, c->data_dirs->len - 1, (char *)use->arg);
     return true;

@@ -6,6 +6,10 @@
 
 static bool none_build(Machine *m, Error **errp)
 {
+    if (m->config.kernel) {
+        error_set(errp, "-kernel: machine 'none' has no CPU that could boot '%s'", m->config.kernel);
+        return false;
+    }
     return m->config.ram_size == 0 || machine_init_ram(m, "ram", errp);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SYSCALL, SYSRET, SYSENTER, SYSEXIT and RSM (SDM vol. 2; APM vol. 2 6.1 for the legacy-mode SYSCALL of AMD).
+ * SYSCALL, SYSRET, SYSENTER, SYSEXIT (SDM vol. 2; APM vol. 2 6.1 for the legacy-mode SYSCALL of AMD).
  *
- * They load fixed flat segments without reading descriptors. RSM is #UD: system management mode is never entered.
+ * They load fixed flat segments without reading descriptors.
  * vCPU thread only. Test: tests/unit/test-x86cpu.c.
  */
 #include "target/i386/internal.h"

@@ -37,6 +37,7 @@ disk.img                               disk.img: .* is not available
 -nic user                              @: networking is not available
 -nic foo                               @: 'foo'
 -vga foo                               @: 'foo'
+-M none -kernel x                      -kernel: machine 'none' has no CPU
 -smp foo                               @: Parameter 'cpus' expects .*'foo'
 -smp -1                                @: Parameter 'cpus' expects .*'-1'
 -smp cpus=2,foo=3                      @: Invalid parameter 'foo'
@@ -183,6 +184,12 @@ def check_answers(checks, emulator):
     p = cli.run(emulator, ['-msg', 'timestamp=on,guest-name=on', '-name', 'alice', '-machine', 'foo'])
     checks.check(re.match(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z alice %s: -machine foo: ' % cli.PROGRAM, p.stderr),
                  '-msg: %r' % p.stderr)
+    for option, line in [('-display', 'none '), ('-vga', 'none '), ('-d', 'in_asm'), ('-d', 'exec'),
+                         ('-trace', 'runstate_set')]:
+        p = cli.run(emulator, [option, 'help'])
+        checks.check(p.returncode == 0 and ('\n' + line) in p.stdout, '%s help lists %s' % (option, line))
+    p = cli.run(emulator, ['-d', 'trace:help'])
+    checks.check(p.returncode == 0 and 'runstate_set' in p.stdout, '-d trace:help lists the events')
     p = cli.run(emulator, ['-overcommit', 'help'])
     checks.check(p.returncode == 0 and 'mem-lock' in p.stdout, '-overcommit help lists its keys')
 
