@@ -73,6 +73,23 @@ static bool apic_matches(const X86Apic *a, uint32_t dest, bool logical, bool wid
     return r->ldr >> 28 == ((dest >> 4) & 0xf) && ((r->ldr >> 24) & dest & 0xf);
 }
 
+/* INIT ends what came before it: a SIPI that the CPU has not seen yet is lost with the rest. */
+static void accept_init(X86CPU *cpu)
+{
+    x86_cpu_lower(cpu, PENDING_SIPI);
+    x86_cpu_raise(cpu, PENDING_INIT);
+}
+
+/* A CPU takes a SIPI only while it waits for one, or will by the INIT before it; else it is lost (SDM 3A 9.4, 11.4.7). */
+static void accept_sipi(X86CPU *cpu, uint8_t vector)
+{
+    if ((atomic_load(&cpu->st->pending) & PENDING_INIT)
+        || __atomic_load_n(&cpu->st->mp_state, __ATOMIC_ACQUIRE) == MP_UNINITIALIZED) {
+        cpu->st->ev.sipi_vector = vector;
+        x86_cpu_raise(cpu, PENDING_SIPI);
+    }
+}
+
 /* One message to one CPU. */
 static void apic_accept(X86Apic *a, uint8_t delivery, uint8_t vector, bool level, bool deassert)
 {
@@ -89,13 +106,10 @@ static void apic_accept(X86Apic *a, uint8_t delivery, uint8_t vector, bool level
     case APIC_DM_NMI: x86_cpu_raise(cpu, PENDING_NMI); break;
     case APIC_DM_INIT:
         if (!deassert) {
-            x86_cpu_raise(cpu, PENDING_INIT);
+            accept_init(cpu);
         }
         break;
-    case APIC_DM_SIPI:
-        cpu->st->ev.sipi_vector = vector;
-        x86_cpu_raise(cpu, PENDING_SIPI);
-        break;
+    case APIC_DM_SIPI: accept_sipi(cpu, vector); break;
     case APIC_DM_EXTINT: x86_cpu_raise(cpu, PENDING_INTR); break;
     default: break;
     }

@@ -49,6 +49,9 @@ bool x86_cpu_has_work(X86CPU *cpu)
  * vector. */
 void x86_take_init(X86CPU *cpu)
 {
+    if (cpu->vcpu.index) {                              /* before INIT is gone: who sends a SIPI looks at both */
+        __atomic_store_n(&cpu->st->mp_state, MP_UNINITIALIZED, __ATOMIC_RELEASE);
+    }
     x86_cpu_lower(cpu, PENDING_INIT);                   /* a SIPI sent right after it may be there already: it stays */
     x86_cpu_init_signal(cpu);
 }

@@ -99,6 +99,42 @@ START_TEST(a_sipi_right_after_init_is_not_lost)
 }
 END_TEST
 
+static void handle_all(X86CPU *cpu)
+{
+    while (x86_handle_pending(cpu)) {
+    }
+}
+
+START_TEST(a_sipi_to_a_cpu_that_does_not_wait_for_one_is_lost)
+{
+    X86CPU *a = enabled_cpu(), *b = harness_cpu("max");
+
+    b->apic_id = 1;
+    x86_cpu_reset(b);
+    apic_reg_write(a, ICR2, 1u << 24);
+    apic_reg_write(a, ICR, 0x4608);
+    handle_all(b);
+    ck_assert_uint_eq(b->st->mp_state, MP_RUNNABLE);
+    apic_reg_write(a, ICR, 0x4609);                     /* it runs: neither is kept for the INIT that follows */
+    apic_reg_write(a, ICR, 0x4500);
+    handle_all(b);
+    ck_assert_uint_eq(b->st->mp_state, MP_UNINITIALIZED);
+    apic_reg_write(a, ICR, 0x460a);                     /* it waits, but INIT comes again before it sees this */
+    apic_reg_write(a, ICR, 0x4500);
+    handle_all(b);
+    ck_assert_uint_eq(b->st->mp_state, MP_UNINITIALIZED);
+    apic_reg_write(a, ICR, 0x460b);
+    apic_reg_write(a, ICR, 0x460c);                     /* INIT SIPI SIPI: the second finds it running or is taken */
+    handle_all(b);
+    ck_assert_uint_eq(b->st->mp_state, MP_RUNNABLE);
+    ck_assert_uint_eq(b->st->seg[SEG_CS].base, 0xc000);
+    apic_reg_write(a, ICR, 0x460d);
+    handle_all(b);
+    ck_assert_uint_eq(b->st->seg[SEG_CS].base, 0xc000);
+    ck_assert(!(b->st->pending & PENDING_SIPI));
+}
+END_TEST
+
 START_TEST(x2apic_refuses_what_the_manual_refuses)
 {
     X86CPU *cpu = enabled_cpu();
@@ -178,6 +214,7 @@ int main(void)
     tcase_add_test(tc, the_task_priority_holds_interrupts_back);
     tcase_add_test(tc, destinations_reach_whom_they_name);
     tcase_add_test(tc, a_sipi_right_after_init_is_not_lost);
+    tcase_add_test(tc, a_sipi_to_a_cpu_that_does_not_wait_for_one_is_lost);
     tcase_add_test(tc, x2apic_refuses_what_the_manual_refuses);
     tcase_add_test(tc, an_eoi_by_flag_counts_even_when_the_flag_is_switched_off);
     tcase_add_test(tc, illegal_vectors_are_errors);

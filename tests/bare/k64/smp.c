@@ -10,7 +10,7 @@
 #define CPUS 4
 enum { JOB_NONE, JOB_COUNT, JOB_PAGES, JOB_XCHG, JOB_SPIN, JOB_WAIT };
 
-static volatile u32 job[CPUS], done[CPUS], spin[CPUS], counter, lock_word, guarded, wake;
+static volatile u32 apic_id[CPUS], job[CPUS], done[CPUS], spin[CPUS], counter, lock_word, guarded, wake;
 static volatile u64 wide[2] __attribute__((aligned(16)));
 static u64 ap_pt[512] __attribute__((aligned(4096), section(".bss.page")));
 extern u8 boot_pd[];
@@ -87,6 +87,7 @@ void ap_main(u32 n)
 {
     desc_load_ap();
     apic_write(APIC_SVR, 0x1ff);
+    apic_id[n] = apic_read(APIC_ID) >> 24;
     done[n] = 1;
     for (;;) {
         __asm__ volatile("sti; nop; nop; pause; cli; pause");
@@ -106,10 +107,16 @@ static bool wait_for(volatile u32 *p, u32 v)
     return *p == v;
 }
 
-static void ipi(u32 cpu, u32 low)
+/* Processors have numbers in the order of their arrival, which need not be that of their APIC ids. */
+static void ipi_to_id(u32 id, u32 low)
 {
-    apic_write(APIC_ICR + 0x10, cpu << 24);
+    apic_write(APIC_ICR + 0x10, id << 24);
     apic_write(APIC_ICR, low);
+}
+
+static void ipi(u32 n, u32 low)
+{
+    ipi_to_id(apic_id[n], low);
 }
 
 static void all_do(u32 what, u32 cpus)
@@ -147,7 +154,7 @@ static void ipis(u32 cpus)
     wait_for(&ipi_seen_at, cpus - 1);
     check_num("ipi-to-all-but-self", ipi_seen_at, cpus - 1);
     ipi_seen_at = 0;
-    ipi(0xff, 0x4058);
+    ipi_to_id(0xff, 0x4058);
     start_kernel();
     start.flags |= FL_IF;
     snippet_run(CODE("64", "movl $100000, %ecx; 1: pause; loop 1b"));
@@ -223,7 +230,7 @@ static void delay(void)
 
 static void stopping(u32 cpus)
 {
-    u32 last = cpus - 1;
+    u32 last = cpus - 1, seen;
 
     job[last] = JOB_WAIT;
     for (u32 i = 0; i < 1000; i++) {
@@ -237,6 +244,9 @@ static void stopping(u32 cpus)
     }
     ipi(last, 0x4500);
     delay();
+    seen = spin[last];
+    delay();
+    check_num("init-stops", spin[last] - seen, 0);
     job[last] = 0;
     done[last] = 0;
     ap_number = last;
