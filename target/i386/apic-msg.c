@@ -80,7 +80,7 @@ static void accept_init(X86CPU *cpu)
     x86_cpu_raise(cpu, PENDING_INIT);
 }
 
-/* A CPU takes a SIPI only while it waits for one, or will by the INIT before it; else it is lost (SDM 3A 9.4, 11.4.7). */
+/* A CPU takes a SIPI only while it waits for one, or will by the INIT before it; else it is lost (SDM vol. 3 8.4). */
 static void accept_sipi(X86CPU *cpu, uint8_t vector)
 {
     if ((atomic_load(&cpu->st->pending) & PENDING_INIT)

@@ -69,7 +69,6 @@ static void reset_fpu(X86State *st)
     st->xs.fcw = 0x40;
     st->xs.ftw = 0xff;
     st->xs.mxcsr = 0x1f80;
-    st->xs.mxcsr_mask = 0xffff;
     st->xs.xstate_bv = XFEATURE_X87 | XFEATURE_SSE;
 }
 
@@ -109,6 +108,7 @@ void x86_cpu_reset(X86CPU *cpu)
     st->cr0 = 0x60000010;
     st->xcr0 = XFEATURE_X87;
     reset_fpu(st);
+    st->xs.mxcsr_mask = x86_mxcsr_mask(cpu);
     reset_msrs(cpu);
     atomic_store(&st->pending, 0);
     reset_common(cpu);

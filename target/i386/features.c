@@ -146,7 +146,7 @@ const X86FeatWordInfo x86_feat_words[FEAT_WORDS] = {
         .names = feat_7_2_edx_names },
     [FEAT_8000_0001_EDX] = { "CPUID.80000001H:EDX", 0x80000001, 0, 3, .tcg = 0x2e500800, .tcg_host = 0x00000000,
         .names = feat_8000_0001_edx_names },
-    [FEAT_8000_0001_ECX] = { "CPUID.80000001H:ECX", 0x80000001, 0, 2, .tcg = 0x00400333, .tcg_host = 0x000000c0,
+    [FEAT_8000_0001_ECX] = { "CPUID.80000001H:ECX", 0x80000001, 0, 2, .tcg = 0x004003b3, .tcg_host = 0x00000040,
         .names = feat_8000_0001_ecx_names },
     [FEAT_8000_0007_EDX] = { "CPUID.80000007H:EDX", 0x80000007, 0, 3, .tcg = 0x00000100, .tcg_host = 0x00000000,
         .names = feat_8000_0007_edx_names },

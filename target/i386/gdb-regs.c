@@ -447,10 +447,11 @@ static bool plain_write(X86CPU *cpu, const Reg *r, uint64_t v)
         }
         return v < 16;
     case GDB_MXCSR:
-        if (v < 0x10000) {
+        if (!(v & ~(uint64_t)x86_mxcsr_mask(cpu))) {
             st->xs.mxcsr = v;
+            return true;
         }
-        return v < 0x10000;
+        return false;
     default:
         component_wake(&st->xs, XFEATURE_X87);
         x87_write(&st->xs, r->index, v);

@@ -82,7 +82,7 @@ static bool state_post_load(void *opaque, Error **errp)
         return false;
     }
     st->tsc_offset = st->tsc_saved - x86_tsc_now(cpu->model->tsc_hz);
-    st->xs.mxcsr &= st->xs.mxcsr_mask = 0xffff;
+    st->xs.mxcsr &= st->xs.mxcsr_mask = x86_mxcsr_mask(cpu);
     st->zero = 0;
     st->dr6_pending &= 15;
     atomic_store(&st->ferr, atomic_load(&st->ferr) & (FERR_ASSERTED | FERR_IGNNE));

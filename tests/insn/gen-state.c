@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gen.h"
+#include "target/i386/cpuid.h"
 
 static uint64_t number_generate(Rng *r)
 {
@@ -129,6 +130,8 @@ static void x87_generate(Rng *r, X86XSave *xs)
 
 static void vectors_generate(Rng *r, X86XSave *xs)
 {
+    uint64_t random;
+
     for (int n = 0; n < 16; n++) {
         data_fill(r, xs->xmm[n], 16);
     }
@@ -142,9 +145,13 @@ static void vectors_generate(Rng *r, X86XSave *xs)
             xs->k[n] = number_generate(r);
         }
     }
-    xs->mxcsr = 0x1f80 | (rng_next(r) & 0xe07f & ~0x40);
+    random = rng_next(r);
+    xs->mxcsr = 0x1f80 | (random & 0xe07f & ~0x40);
     if (rng_percent(r, 10)) {
         xs->mxcsr |= 0x40;
+    }
+    if ((random >> 20 & 7) == 0 && native_has_misalignsse()) {
+        xs->mxcsr |= MXCSR_MM;
     }
     if (rng_percent(r, 12)) {
         xs->mxcsr &= ~(rng_next(r) & 0x1f80);

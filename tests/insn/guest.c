@@ -67,17 +67,22 @@ static void tables_init(X86State *st)
     memset(harness_ram() + H_TSS + 0x66, 0xff, 2);      /* no I/O permission map: no port may be used */
 }
 
-/* What is canonical depends on how wide linear addresses may get; "max" has five levels whatever the host has. */
-static const char *guest_cpu_string(void)
+/*
+ * "max" has five levels of pages and misaligned SSE whatever the host has. What is canonical depends on how wide linear
+ * addresses may get.
+ */
+static char *guest_cpu_string(void)
 {
     unsigned a, b, c = 0, d;
+    bool la57 = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c >> 16 & 1);
 
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c >> 16 & 1) ? "max" : "max,-la57";
+    return g_strconcat("max", la57 ? "" : ",-la57", native_has_misalignsse() ? "" : ",-misalignsse", NULL);
 }
 
 void guest_init(void)
 {
-    X86CPU *cpu = guest.cpu = harness_cpu(guest_cpu_string());
+    g_autofree char *name = guest_cpu_string();
+    X86CPU *cpu = guest.cpu = harness_cpu(name);
     X86State *st = cpu->st;
 
     harness_long_mode(cpu);

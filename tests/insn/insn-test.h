@@ -69,6 +69,7 @@ uint64_t native_xcr0(void);
 uint8_t *native_window(void);                   /* writable view of the data window */
 void native_run(const InsnCase *c, bool step, InsnOutcome *out);
 bool native_has_fsgsbase(void);
+bool native_has_misalignsse(void);        /* AMD's MXCSR.MM */
 /* Does this process have something of its own at that address? Such a case says nothing. */
 bool native_owns(uint64_t address);
 /* Offset of a component in the host's standard format; 0: not there. */

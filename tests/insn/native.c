@@ -136,6 +136,13 @@ bool native_has_fsgsbase(void)
     return native.fsgsbase;
 }
 
+bool native_has_misalignsse(void)
+{
+    unsigned a, b, c = 0, d;
+
+    return __get_cpuid(0x80000001, &a, &b, &c, &d) && (c >> 7 & 1);
+}
+
 bool native_owns(uint64_t address)
 {
     uint64_t page = address & ~4095ull;

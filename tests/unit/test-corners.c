@@ -5,6 +5,7 @@
  * the host's CPU too, tests/bare those that need a whole machine.
  */
 #include "sem-exec.h"
+#include "target/i386/cpuid.h"
 #include "target/i386/exec.h"
 
 #define AR FL_ARITH
@@ -266,6 +267,67 @@ START_TEST(unmasked_simd_exceptions_store_nothing)
     ck_assert_uint_eq(cpu->st->xs.mxcsr, 0x1d84);
     cpu->st->cr4 &= ~(uint64_t)CR4_OSXMMEXCPT;
     ck_assert_int_eq(exec("0f5ec1"), EXCP_UD);
+}
+END_TEST
+
+/* AMD's MXCSR.MM: operands of arithmetic may be misaligned, those of aligned moves may not; #AC where that is on. */
+START_TEST(misaligned_sse_mode)
+{
+    start(64);
+    cpu->st->regs[R_RDI] = PAGE + 0xff4;                    /* crosses a page, too */
+    for (unsigned n = 0; n < 4; n++) {
+        mem_put(PAGE + 0xff4 + 4 * n, 10 + n, 4);
+    }
+    xmm_set(0, 1, 2, 3, 4);
+    ck_assert_int_eq(exec("660ffe07"), EXCP_GP);            /* paddd xmm0, [rdi] */
+    mem_put(PAGE, 0x1f80 | MXCSR_MM, 4);
+    cpu->st->regs[R_RSI] = PAGE;
+    ck_assert_int_eq(exec("0fae16"), NO_FAULT);             /* ldmxcsr [rsi] */
+    ck_assert_int_eq(exec("660ffe07"), NO_FAULT);
+    xmm_is(0, 11, 13, 15, 17);
+    page_set(PAGE + 0x1000, 0);
+    ck_assert_int_eq(exec("660ffe07"), EXCP_PF);
+    xmm_set(0, 1, 2, 3, 4);
+    ck_assert_int_eq(exec("660f6207"), NO_FAULT);           /* punpckldq reads its low half alone */
+    xmm_is(0, 1, 10, 2, 11);
+    cpu->st->regs[R_RDI] -= 8;
+    xmm_set(0, ONE, ONE, ONE, ONE);
+    ck_assert_int_eq(exec("0f5807"), NO_FAULT);             /* addps: and the mode stays */
+    ck_assert_uint_eq(cpu->st->xs.mxcsr & MXCSR_MM, MXCSR_MM);
+    ck_assert_int_eq(exec("0f2807"), EXCP_GP);              /* movaps, movdqa, movntps */
+    ck_assert_int_eq(exec("660f6f07"), EXCP_GP);
+    ck_assert_int_eq(exec("0f2b07"), EXCP_GP);
+    ck_assert_int_eq(exec("0fae07"), EXCP_GP);              /* fxsave */
+    ck_assert_int_eq(exec("c5f8580f"), EXCP_UD);            /* AVX is off here; it never wants alignment */
+    cpu->st->regs[R_RDI] = PAGE + 0x100;
+    ck_assert_int_eq(exec("0fae07"), NO_FAULT);
+    ck_assert_uint_eq(mem_get(PAGE + 0x100 + 28, 4), 0x2ffff);
+    cpu->st->regs[R_RDI] = PAGE + 4;
+    cpu->st->cr0 |= CR0_AM;
+    cpu->st->rflags |= FL_AC;
+    cpu->st->seg[SEG_CS] = (X86Segment) { .limit = ~0u, .selector = H_UCS64,
+        .attr = DESC_P | DESC_S | DESC_CODE | DESC_R | DESC_A | DESC_G | DESC_L | 3 << DESC_DPL_SHIFT };
+    cpu->st->seg[SEG_SS].attr |= 3 << DESC_DPL_SHIFT;
+    x86_update_mode(cpu);
+    ck_assert_int_eq(exec("660ffe07"), EXCP_AC);
+    ck_assert_int_eq(exec("660f6f07"), EXCP_GP);
+    page_set(PAGE, 0);
+    ck_assert_int_eq(exec("660ffe07"), EXCP_PF);
+}
+END_TEST
+
+START_TEST(intel_has_no_misaligned_sse_mode)
+{
+    X86CPU *max = cpu;
+
+    cpu = harness_cpu("max,-misalignsse");
+    start(64);
+    mem_put(PAGE, 0x1f80 | MXCSR_MM, 4);
+    cpu->st->regs[R_RSI] = PAGE;
+    ck_assert_int_eq(exec("0fae16"), EXCP_GP);
+    ck_assert_int_eq(exec("0fae06"), NO_FAULT);
+    ck_assert_uint_eq(mem_get(PAGE + 28, 4), 0xffff);
+    cpu = max;
 }
 END_TEST
 
@@ -607,6 +669,8 @@ int main(void)
     tcase_add_test(tc, vsib_has_an_index_number_4);
     tcase_add_test(tc, crc32_runs_with_the_task_switched);
     tcase_add_test(tc, unmasked_simd_exceptions_store_nothing);
+    tcase_add_test(tc, misaligned_sse_mode);
+    tcase_add_test(tc, intel_has_no_misaligned_sse_mode);
     tcase_add_test(tc, fld_is_exact_under_single_precision);
     tcase_add_test(tc, fxam_sees_an_empty_register);
     tcase_add_test(tc, fnstenv_tells_the_guest_s_addresses);

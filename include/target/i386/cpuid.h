@@ -45,6 +45,7 @@ enum {
     X86_FEAT_SYSCALL = X86_FEAT(FEAT_8000_0001_EDX, 11), X86_FEAT_NX = X86_FEAT(FEAT_8000_0001_EDX, 20),
     X86_FEAT_FFXSR = X86_FEAT(FEAT_8000_0001_EDX, 25), X86_FEAT_PDPE1GB = X86_FEAT(FEAT_8000_0001_EDX, 26),
     X86_FEAT_RDTSCP = X86_FEAT(FEAT_8000_0001_EDX, 27), X86_FEAT_LM = X86_FEAT(FEAT_8000_0001_EDX, 29),
+    X86_FEAT_MISALIGNSSE = X86_FEAT(FEAT_8000_0001_ECX, 7),
     X86_FEAT_CMP_LEGACY = X86_FEAT(FEAT_8000_0001_ECX, 1), X86_FEAT_SVM = X86_FEAT(FEAT_8000_0001_ECX, 2),
     X86_FEAT_TOPOEXT = X86_FEAT(FEAT_8000_0001_ECX, 22), X86_FEAT_INVTSC = X86_FEAT(FEAT_8000_0007_EDX, 8),
     X86_FEAT_AMD_IBPB = X86_FEAT(FEAT_8000_0008_EBX, 12), X86_FEAT_AMD_IBRS = X86_FEAT(FEAT_8000_0008_EBX, 14),
@@ -140,6 +141,12 @@ static inline bool x86_model_has(const X86CpuModel *m, unsigned feat)
 static inline bool x86_has(const X86CPU *cpu, unsigned feat)
 {
     return x86_model_has(cpu->model, feat);
+}
+/* Bits of MXCSR that may be set; MM (misaligned operands of legacy SSE) is AMD's. */
+#define MXCSR_MM 0x20000u
+static inline uint32_t x86_mxcsr_mask(const X86CPU *cpu)
+{
+    return x86_has(cpu, X86_FEAT_MISALIGNSSE) ? 0xffff | MXCSR_MM : 0xffff;
 }
 static inline bool x86_is_amd(const X86CPU *cpu)
 {

@@ -10,9 +10,9 @@
  */
 #include <string.h>
 
+#include "target/i386/cpuid.h"
 #include "target/i386/sem/sem.h"
 
-#define MXCSR_VALID 0xffffu
 #define XCOMP_COMPACT (1ull << 63)
 #define LEGACY_END 512u
 #define HEADER_END 576u
@@ -29,7 +29,7 @@ static const Component components[] = {
 
 static void check_mxcsr(X86CPU *cpu, uint32_t v)
 {
-    if (v & ~MXCSR_VALID) {
+    if (v & ~x86_mxcsr_mask(cpu)) {
         x86_raise_err(cpu, EXCP_GP, 0);
     }
 }
@@ -73,11 +73,12 @@ static bool is_64bit_form(const Insn *i)
  * The legacy area as this mode's FXSAVE writes it. Without REX.W: 32-bit pointers and zero
  * selectors.
  */
-static void legacy_build(const X86State *st, const Insn *i, uint8_t *out)
+static void legacy_build(const X86CPU *cpu, const Insn *i, uint8_t *out)
 {
+    const X86State *st = cpu->st;
     X86XSave x = st->xs;
 
-    x.mxcsr_mask = MXCSR_VALID;
+    x.mxcsr_mask = x86_mxcsr_mask(cpu);
     memset(x.rsvd2, 0, sizeof(x.rsvd2));
     if (!is_64bit_form(i)) {
         x.fip = (uint32_t)x.fip;
@@ -150,7 +151,7 @@ SEM(fxsave)
 
     fx_check(cpu);
     lin = area_address(cpu, i, LEGACY_END, 16, true);
-    legacy_build(st, i, area);
+    legacy_build(cpu, i, area);
     x86_st_bytes(cpu, lin, area, len);
     x86_next(st, i);
 }
@@ -241,7 +242,7 @@ static void components_store(X86CPU *cpu, const Insn *i, uint64_t lin, uint64_t 
     X86State *st = cpu->st;
     uint8_t legacy[LEGACY_END];
 
-    legacy_build(st, i, legacy);
+    legacy_build(cpu, i, legacy);
     if (bv & XFEATURE_X87) {
         x86_st_bytes(cpu, lin, legacy, 24);
         x86_st_bytes(cpu, lin + 32, legacy + 32, 128);

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "target/i386/cpuid.h"
 #include "util/error.h"
 
 #define MXCSR_FLAGS 0x3fu
@@ -25,6 +26,7 @@ typedef struct MemOperand {
     bool read, write;
     void *host;                     /* what the stub gets */
     bool bounced;
+    bool aligned;                   /* the stub's copy must be aligned, though the operand is not (MXCSR.MM) */
     unsigned elem, count;           /* masked: bytes of one element in memory, how many; 0: not masked */
     uint64_t active;                /* mask bits of the elements that are touched */
     uint8_t buffer[128 + 64];
@@ -67,9 +69,15 @@ static void check_class(X86CPU *cpu, const Insn *i, const InsnRow *row)
     }
 }
 
+/* Moves that are made for aligned operands. */
+static bool is_aligned_move(const InsnRow *row)
+{
+    return row->excl == EXC_1 || row->excl == EXC_E1 || row->excl == EXC_E1NF;
+}
+
 static bool must_align(const Insn *i, const InsnRow *row, unsigned size)
 {
-    if (row->excl == EXC_1 || row->excl == EXC_E1 || row->excl == EXC_E1NF) {
+    if (is_aligned_move(row)) {
         return true;
     }
     return !(i->prefixes & (INSN_VEX | INSN_EVEX)) && size == 16 &&
@@ -182,8 +190,8 @@ static void mem_mask_of(X86CPU *cpu, const Insn *i, const InsnRow *row, MemOpera
 static void bounce_init(MemOperand *m)
 {
     m->bounced = true;
-    m->host = (uint8_t *)(((uintptr_t)m->buffer + 63) & ~63ull) + (m->lin & 63);
-    memset(m->host, 0, m->size);
+    m->host = (uint8_t *)(((uintptr_t)m->buffer + 63) & ~63ull) + (m->aligned ? 0 : m->lin & 63);
+    memset(m->host, 0, MAX(m->size, 16));
 }
 
 /* Bytes [first, end) of the operand that are touched; equal: none. */
@@ -238,6 +246,31 @@ static uint64_t mem_address(const X86State *st, const Insn *i)
 }
 
 /*
+ * PUNPCKL*, UNPCKLP* and shifts by an operand need only its low half; AMD's CPUs, which alone have the misaligned mode,
+ * read no more (SDM vol. 2 PUNPCKL: may fetch 64 bits).
+ */
+static bool reads_low_half(const InsnRow *row)
+{
+    static const uint8_t opcodes[] = { 0x14, 0x60, 0x61, 0x62, 0x6c, 0xd1, 0xd2, 0xd3, 0xe1, 0xe2, 0xf1, 0xf2, 0xf3 };
+
+    return row->map == MAP_0F && memchr(opcodes, row->opcode, sizeof(opcodes));
+}
+
+/* A misaligned operand: #GP, but for AMD's misaligned mode (APM vol. 1 4.2.2), which has alignment checks instead. */
+static void mem_misaligned(X86CPU *cpu, const Insn *i, const InsnRow *row, MemOperand *m)
+{
+    if (is_aligned_move(row) || !(cpu->st->xs.mxcsr & MXCSR_MM)) {
+        x86_raise_err(cpu, EXCP_GP, 0);
+    }
+    m->aligned = true;
+    m->size = reads_low_half(row) ? 8 : m->size;
+    if (cpu->st->mode & MODE_AC) {
+        x86_probe(cpu, ea_linear(cpu, i, m->size, m->write), m->size, m->write);
+        x86_raise_err(cpu, EXCP_AC, 0);
+    }
+}
+
+/*
  * Finds the operand and raises its faults; afterwards nothing about memory can fail but an MMIO
  * write.
  */
@@ -250,7 +283,8 @@ static void mem_prepare(X86CPU *cpu, const Insn *i, const InsnRow *row, MemOpera
     mem_mask_of(cpu, i, row, m);
     mem_span(m, &first, &end);
     if (first != end && must_align(i, row, m->size) && (mem_address(cpu->st, i) & (m->size - 1))) {
-        x86_raise_err(cpu, EXCP_GP, 0);
+        mem_misaligned(cpu, i, row, m);
+        end = m->size;
     }
     if (m->write && !suppresses_faults(row)) {
         first = 0;                      /* the whole operand must be writable */
@@ -262,7 +296,7 @@ static void mem_prepare(X86CPU *cpu, const Insn *i, const InsnRow *row, MemOpera
         return;
     }
     m->lin = ea_linear(cpu, i, m->size, m->write);
-    if ((m->lin & 4095) + m->size <= 4096) {
+    if ((m->lin & 4095) + m->size <= 4096 && !m->aligned) {
         uint8_t *p = x86_host(cpu, m->lin + first, end - first, m->write);
 
         if (p) {
@@ -362,9 +396,9 @@ static uint64_t run_guarded(X86CPU *cpu, NativeStub *stub, MemOperand *m, Native
     uint64_t flags;
     bool faulted;
 
-    ctx->mxcsr = st->xs.mxcsr;
+    ctx->mxcsr = st->xs.mxcsr & ~MXCSR_MM;
     faulted = !native_run_unmasked(stub, st, m->host, ctx, &flags);
-    st->xs.mxcsr = ctx->mxcsr;
+    st->xs.mxcsr = ctx->mxcsr | (st->xs.mxcsr & MXCSR_MM);
     if (faulted) {
         x86_raise_simd(cpu);
     }
@@ -376,7 +410,8 @@ void sem_native_vec(X86CPU *cpu, const Insn *i)
     X86State *st = cpu->st;
     const InsnRow *row = x86_row(i);
     bool mxcsr = native_uses_mxcsr(row), guarded = mxcsr && (st->xs.mxcsr & MXCSR_MASKS) != MXCSR_MASKS;
-    NativeContext ctx = { .mxcsr = (st->xs.mxcsr | MXCSR_MASKS) & ~MXCSR_FLAGS, .mxcsr_host = MXCSR_HOST };
+    NativeContext ctx = { .mxcsr = (st->xs.mxcsr | MXCSR_MASKS) & ~(MXCSR_FLAGS | MXCSR_MM),
+                          .mxcsr_host = MXCSR_HOST };
     NativeStub *stub;
     MemOperand m;
     uint64_t flags;
@@ -384,7 +419,7 @@ void sem_native_vec(X86CPU *cpu, const Insn *i)
     check_class(cpu, i, row);
     stub = stub_or_stop(cpu, i);
     m.host = NULL;
-    m.bounced = m.read = m.write = false;
+    m.bounced = m.aligned = m.read = m.write = false;
     m.elem = m.count = 0;
     m.active = 0;
     if (x86_is_mem(i)) {
