@@ -375,7 +375,9 @@ static int events_get(int fd, X86State *st)
     st->ev.nmi_injected = e.nmi.injected;
     st->ev.nmi_pending = e.nmi.pending;
     st->ev.nmi_masked = e.nmi.masked;
-    st->ev.sipi_vector = e.sipi_vector;
+    if (kvm_state->irqchip != KVM_CHIP_OFF) {       /* else SIPIs are ours, and one may have come meanwhile */
+        st->ev.sipi_vector = e.sipi_vector;
+    }
     return 0;
 }
 

@@ -267,6 +267,7 @@ static bool kvm_prepare_run(VCpu *cpu)
         machine_lock();
         ok = kvm_state_put(cpu, &err);
         v->state_here = !ok;
+        v->run->ready_for_interrupt_injection = 0;      /* told by the last exit, of another state */
         machine_unlock();
         v->debug_stale |= cpu->debug_step != 0;
     }

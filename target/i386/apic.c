@@ -406,25 +406,21 @@ bool apic_write_base(X86CPU *cpu, uint64_t v)
 void apic_reset(X86CPU *cpu, bool init)
 {
     X86Apic *a = cpu->apic;
-    uint64_t base;
+    X86ApicRegs r = { .id = cpu->apic_id, .dfr = 0xffffffff, .svr = 0xff };
 
     if (!a) {
         return;
     }
     apic_timer_stop(a);
-    base = init ? a->regs.base : 0xfee00000 | APIC_BASE_ENABLE | (cpu->vcpu.index == 0 ? APIC_BASE_BSP : 0);
-    memset(&a->regs, 0, sizeof(a->regs));
-    a->regs.base = base;
-    a->regs.id = cpu->apic_id;
-    a->regs.dfr = 0xffffffff;
-    a->regs.svr = 0xff;
+    r.base = init ? a->regs.base : 0xfee00000 | APIC_BASE_ENABLE | (cpu->vcpu.index == 0 ? APIC_BASE_BSP : 0);
     for (unsigned i = 0; i < APIC_LVTS; i++) {
-        a->regs.lvt[i] = APIC_LVT_MASKED;
+        r.lvt[i] = APIC_LVT_MASKED;
     }
     /* The bootstrap processor's LINT0 starts as ExtINT: firmware-less boots expect the 8259 to get through. */
     if (cpu->vcpu.index == 0 && !init) {
-        a->regs.lvt[APIC_LVT_LINT0] = APIC_DM_EXTINT << 8;
+        r.lvt[APIC_LVT_LINT0] = APIC_DM_EXTINT << 8;
     }
+    a->regs = r;        /* at once: a SIPI after this INIT looks for its destination's ID meanwhile */
     x86_cpu_lower(cpu, PENDING_APIC);
     apic_lint0_update(a, false);
 }

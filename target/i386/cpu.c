@@ -69,6 +69,7 @@ static void reset_fpu(X86State *st)
     st->xs.fcw = 0x40;
     st->xs.ftw = 0xff;
     st->xs.mxcsr = 0x1f80;
+    st->xs.mxcsr_mask = 0xffff;
     st->xs.xstate_bv = XFEATURE_X87 | XFEATURE_SSE;
 }
 
@@ -108,7 +109,6 @@ void x86_cpu_reset(X86CPU *cpu)
     st->cr0 = 0x60000010;
     st->xcr0 = XFEATURE_X87;
     reset_fpu(st);
-    st->xs.mxcsr_mask = x86_mxcsr_mask(cpu);
     reset_msrs(cpu);
     atomic_store(&st->pending, 0);
     reset_common(cpu);
@@ -118,11 +118,9 @@ void x86_cpu_reset(X86CPU *cpu)
 void x86_cpu_init_signal(X86CPU *cpu)
 {
     X86State *st = cpu->st;
-    uint32_t sipi = st->ev.sipi_vector;                 /* a SIPI may have come before INIT was taken */
 
     st->cr0 = (st->cr0 & (CR0_CD | CR0_NW)) | CR0_ET;
     reset_common(cpu);
-    st->ev.sipi_vector = sipi;
     apic_reset(cpu, true);
 }
 

@@ -45,15 +45,15 @@ bool x86_cpu_has_work(X86CPU *cpu)
     return (p & PENDING_INTR) || ((p & PENDING_APIC) && apic_has_interrupt(cpu));
 }
 
-/* INIT# (SDM 10.4.2): an application processor then waits for SIPI, the bootstrap processor starts at the reset
- * vector. */
+/*
+ * INIT# (SDM 10.4.2): an application processor then waits for SIPI, the bootstrap processor starts at the reset
+ * vector. A SIPI sent right after it may come at any moment of this: it and its vector stay, and it finds INIT either
+ * pending or done.
+ */
 void x86_take_init(X86CPU *cpu)
 {
-    if (cpu->vcpu.index) {                              /* before INIT is gone: who sends a SIPI looks at both */
-        __atomic_store_n(&cpu->st->mp_state, MP_UNINITIALIZED, __ATOMIC_RELEASE);
-    }
-    x86_cpu_lower(cpu, PENDING_INIT);                   /* a SIPI sent right after it may be there already: it stays */
     x86_cpu_init_signal(cpu);
+    x86_cpu_lower(cpu, PENDING_INIT);
 }
 
 void x86_take_sipi(X86CPU *cpu)

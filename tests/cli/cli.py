@@ -106,7 +106,7 @@ class Vm:
     def __exit__(self, *unused):
         self.p.send_signal(signal.SIGTERM)
         try:
-            _, err = self.p.communicate(timeout=10)
+            _, err = self.p.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             self.p.kill()
             _, err = self.p.communicate()

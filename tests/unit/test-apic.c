@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The local APIC: acceptance by priority, destinations, INIT and SIPI, modes, the timer's count. */
 #include <check.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "target/i386/apic.h"
@@ -135,6 +136,48 @@ START_TEST(a_sipi_to_a_cpu_that_does_not_wait_for_one_is_lost)
 }
 END_TEST
 
+static _Atomic int starts_over;
+
+/* A processor that takes INIT and SIPI as they come, until it is told to end. */
+static void *starting_processor(void *opaque)
+{
+    X86CPU *cpu = opaque;
+
+    while (!atomic_load(&starts_over)) {
+        x86_handle_pending(cpu);
+    }
+    return NULL;
+}
+
+START_TEST(a_sipi_that_comes_while_init_is_taken_is_not_lost)
+{
+    X86CPU *a = enabled_cpu(), *b = harness_cpu("max");
+    pthread_t thread;
+
+    b->apic_id = 1;
+    x86_cpu_reset(b);
+    apic_reg_write(a, ICR2, 1u << 24);
+    ck_assert_int_eq(pthread_create(&thread, NULL, starting_processor, b), 0);
+    for (unsigned round = 0; round < 2000; round++) {
+        uint32_t page = 1 + round % 200;
+        int64_t end = clock_ns(CLOCK_HOST) + 10ll * 1000000000;
+
+        apic_reg_write(a, ICR, 0x4500);
+        for (unsigned n = round % 64 * 20; n; n--) {    /* at another place of the other's work each time */
+            __builtin_ia32_pause();
+        }
+        apic_reg_write(a, ICR, 0x4600 | page);
+        while ((atomic_load(&b->st->pending) || b->st->mp_state != MP_RUNNABLE) && clock_ns(CLOCK_HOST) < end) {
+            __builtin_ia32_pause();
+        }
+        ck_assert_msg(b->st->mp_state == MP_RUNNABLE, "round %u: the SIPI was lost", round);
+        ck_assert_uint_eq(b->st->seg[SEG_CS].base, page << 12);
+    }
+    atomic_store(&starts_over, 1);
+    pthread_join(thread, NULL);
+}
+END_TEST
+
 START_TEST(x2apic_refuses_what_the_manual_refuses)
 {
     X86CPU *cpu = enabled_cpu();
@@ -215,6 +258,7 @@ int main(void)
     tcase_add_test(tc, destinations_reach_whom_they_name);
     tcase_add_test(tc, a_sipi_right_after_init_is_not_lost);
     tcase_add_test(tc, a_sipi_to_a_cpu_that_does_not_wait_for_one_is_lost);
+    tcase_add_test(tc, a_sipi_that_comes_while_init_is_taken_is_not_lost);
     tcase_add_test(tc, x2apic_refuses_what_the_manual_refuses);
     tcase_add_test(tc, an_eoi_by_flag_counts_even_when_the_flag_is_switched_off);
     tcase_add_test(tc, illegal_vectors_are_errors);

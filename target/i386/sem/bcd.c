@@ -98,7 +98,8 @@ SEM(arpl)
 {
     X86State *st = cpu->st;
     uint64_t lin = 0;
-    uint16_t to, from = rd_w(st, i->reg), *p = NULL;
+    uint16_t to, from = rd_w(st, i->reg);
+    sem_u16 *p = NULL;
     bool raise;
 
     if (x86_is_mem(i)) {
