@@ -12,6 +12,14 @@
 #include "util/units.h"
 #include "util/values.h"
 
+/* Underscores in a machine's keys count as dashes: kernel_irqchip is how it was spelled once. */
+static void keys_dashify(KeyVals *kv)
+{
+    for (int i = 0; i < kv->n; i++) {
+        g_strdelimit((char *)kv->pairs[i].key, "_", '-');
+    }
+}
+
 /* The keys of kv that begin with prefix, without it; they leave kv. */
 static KeyVals *keyvals_take_below(KeyVals *kv, const char *prefix)
 {
@@ -157,10 +165,12 @@ bool config_machine(Config *c, const OptionUse *use, Error **errp)
 {
     const char *type = keyvals_get(use->kv, "type", NULL);
     const char *accel = keyvals_get(use->kv, "accel", NULL);
-    g_autoptr(KeyVals) smp = keyvals_take_below(use->kv, "smp.");
-    g_autoptr(KeyVals) memory = keyvals_take_below(use->kv, "memory.");
-    g_autoptr(KeyVals) boot = keyvals_take_below(use->kv, "boot.");
+    g_autoptr(KeyVals) smp = NULL, memory = NULL, boot = NULL;
 
+    keys_dashify(use->kv);
+    smp = keyvals_take_below(use->kv, "smp.");
+    memory = keyvals_take_below(use->kv, "memory.");
+    boot = keyvals_take_below(use->kv, "boot.");
     if (use->kv->help) {
         config_ask_help(c, type ? HELP_MACHINE_PROPS : HELP_MACHINE, use);
     }

@@ -215,11 +215,7 @@ static bool parse_item(Parse *p, const char *item, Error **errp)
 
         return set_prop(p, kv[0], kv[1], errp);
     }
-    if (!*item) {
-        error_set(errp, "-cpu: an empty property after ','");
-        return false;
-    }
-    return set_prop(p, item, "on", errp);
+    return !*item || set_prop(p, item, "on", errp);     /* nothing between two commas asks for nothing */
 }
 
 /* ---- what comes out ---- */

@@ -47,6 +47,8 @@ disk.img                               disk.img: .* is not available
 -machine memory.size=foo               @: Parameter 'memory.size' expects .*'foo'
 -machine boot.menu=x                   @: Parameter 'boot.menu' expects .*'x'
 -machine q35,usb                       @: Expected '=' after parameter 'usb'
+-M q35,kernel_irqchip=foo              @: Parameter 'kernel-irqchip' does not accept value 'foo'
+-M q35 -cpu qemu64,,foo=1              -cpu qemu64,,foo=1: Property .*foo' not found
 -machine =                             @: Invalid parameter ''
 -m foo                                 @: Parameter 'size' expects .*'foo'
 -m 1.5X                                @: Parameter 'size' expects .*'1.5X'

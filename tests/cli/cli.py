@@ -36,7 +36,7 @@ def has_asan(emulator):
         return b'__asan_init' in f.read()
 
 
-def run(emulator, args, timeout=10, **kwargs):
+def run(emulator, args, timeout=60, **kwargs):
     return subprocess.run([emulator] + args, stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, timeout=timeout, **kwargs)
 

@@ -94,7 +94,7 @@ START_TEST(mistakes_name_the_word)
     parse_fails("qemu64,level=x", "'x'");
     parse_fails("qemu64,phys-bits=99", "99");
     parse_fails("qemu64,vendor=short", "short");
-    parse_fails("qemu64,", "empty");
+    parse_fails("qemu64,,nosuch", "nosuch");           /* nothing between two commas asks for nothing */
 }
 END_TEST
 
