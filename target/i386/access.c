@@ -305,6 +305,7 @@ uint64_t x86_linear_slow(X86CPU *cpu, int seg, uint64_t offset, unsigned size, b
 
     if (st->mode & MODE_CS64) {
         lin = offset + (seg >= SEG_FS ? s->base : 0);
+        lin = st->mode & MODE_LAM ? x86_lam(st, lin) : lin;
         if (!x86_canonical(st, lin)) {
             linear_fault(cpu, seg);
         }

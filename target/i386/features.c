@@ -138,7 +138,7 @@ const X86FeatWordInfo x86_feat_words[FEAT_WORDS] = {
         .names = feat_7_0_ecx_names },
     [FEAT_7_0_EDX] = { "CPUID.07H:EDX", 0x7, 0, 3, .tcg = 0xbc004410, .tcg_host = 0x00800100,
         .names = feat_7_0_edx_names },
-    [FEAT_7_1_EAX] = { "CPUID.07H_01H:EAX", 0x7, 1, 0, .tcg = 0x00001c00, .tcg_host = 0x00800030,
+    [FEAT_7_1_EAX] = { "CPUID.07H_01H:EAX", 0x7, 1, 0, .tcg = 0x04001c00, .tcg_host = 0x00800030,
         .names = feat_7_1_eax_names },
     [FEAT_7_1_EDX] = { "CPUID.07H_01H:EDX", 0x7, 1, 3, .tcg = 0x00004000, .tcg_host = 0x00000430,
         .names = feat_7_1_edx_names },

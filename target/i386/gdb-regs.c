@@ -301,7 +301,7 @@ static bool cr3_write(X86CPU *cpu, uint64_t v)
     X86State *st = cpu->st;
     bool pae = (st->cr0 & CR0_PG) && (st->cr4 & CR4_PAE) && !x86_long_mode(st);
 
-    if (v >> (x86_long_mode(st) ? x86_phys_bits(cpu) : 32)) {
+    if (x86_long_mode(st) ? v & x86_cr3_reserved(cpu) : v >> 32) {
         return false;
     }
     x86_tlb_flush_memory(cpu);
@@ -522,9 +522,9 @@ static const struct FlagsType {
     { "x64_eflags", 4, "CF - PF - AF - ZF SF TF IF DF OF IOPL:2 NT - RF VM AC VIF VIP ID" },
     { "x64_cr0", 8, "PE MP EM TS ET NE -:10 WP - AM -:10 NW CD PG" },
     { "x64_cr4", 8, "VME PVI TSD DE PSE PAE MCE PGE PCE OSFXSR OSXMMEXCPT UMIP LA57 VMXE SMXE - FSGSBASE PCIDE OSXSAVE"
-      " - SMEP SMAP PKE" },
+      " - SMEP SMAP PKE - PKS -:3 LAM_SUP" },
     { "x64_efer", 8, "SCE -:7 LME - LMA NXE SVME LMSLE FFXSR" },
-    { "x64_mxcsr", 4, "IE DE ZE OE UE PE DAZ IM DM ZM OM UM PM -:2 FZ" },
+    { "x64_mxcsr", 4, "IE DE ZE OE UE PE DAZ IM DM ZM OM UM PM -:2 FZ - MM" },
 };
 
 static void xml_flags(GString *xml, const struct FlagsType *type)

@@ -21,6 +21,29 @@ static inline bool x86_canonical(const X86State *st, uint64_t lin)
     return (uint64_t)((int64_t)(lin << shift) >> shift) == lin;
 }
 
+/*
+ * Linear-address masking (SDM vol. 3 4.4): in data addresses of 64-bit code the bits between bit 63, which chooses the
+ * half, and the width are not looked at. The half's own setting counts, whoever accesses. For MODE_LAM only.
+ */
+static inline uint64_t x86_lam(const X86State *st, uint64_t lin)
+{
+    bool high = lin >> 63, wide = high ? st->cr4 & CR4_LA57 : (st->cr3 & CR3_LAM_U57) != 0;
+    unsigned shift = wide ? 7 : 16;
+
+    if (!(high ? st->cr4 & CR4_LAM_SUP : st->cr3 & (CR3_LAM_U57 | CR3_LAM_U48))) {
+        return lin;
+    }
+    return ((uint64_t)((int64_t)(lin << shift) >> shift) & INT64_MAX) | (lin & (1ull << 63));
+}
+
+/* Bits of CR3 that this CPU has not, in long mode. */
+static inline uint64_t x86_cr3_reserved(const X86CPU *cpu)
+{
+    uint64_t lam = x86_has(cpu, X86_FEAT_LAM) ? CR3_LAM_U57 | CR3_LAM_U48 : 0;
+
+    return ~((1ull << x86_phys_bits(cpu)) - 1) & ~lam;
+}
+
 /* Of a base that is only loaded: by the width that the CPU has, whatever CR4.LA57 says. */
 static inline bool x86_canonical_base(const X86CPU *cpu, uint64_t base)
 {

@@ -78,6 +78,7 @@ void x86_update_mode(X86CPU *cpu)
     m |= cpl << MODE_CPL_SHIFT;
     m |= st->efer & EFER_LMA ? MODE_LMA : 0;
     m |= st->rflags & FL_TF ? MODE_TF : 0;
+    m |= (m & MODE_CS64) && ((st->cr4 & CR4_LAM_SUP) || st->cr3 & (CR3_LAM_U57 | CR3_LAM_U48)) ? MODE_LAM : 0;
     st->tlb_class_now = cpl == 3 ? TLB_USER : TLB_KERNEL;
     if (st->rflags & FL_AC) {
         if (cpl == 3) {
@@ -92,7 +93,8 @@ void x86_update_mode(X86CPU *cpu)
     st->tlb_rd = st->tlb[st->tlb_class_now][TLB_READ];
     st->tlb_wr = st->tlb[st->tlb_class_now][TLB_WRITE];
     st->tlb_cd = st->tlb[code_class][TLB_CODE];
-    if (m & (MODE_AC | MODE_WATCH)) {           /* checked on the slow way only */
+    /* Checked on the slow way only; so are addresses whose masked bits a page may have, too. */
+    if ((m & (MODE_AC | MODE_WATCH)) || ((m & MODE_LAM) && (st->cr4 & CR4_LA57))) {
         st->tlb_rd = st->tlb_wr = (X86TlbEntry *)always_miss;
     }
 }
@@ -443,7 +445,8 @@ static uint64_t stack_linear(X86CPU *cpu, const X86Stack *s, uint64_t sp, unsign
     uint64_t lin = s->mask == ~0ull ? sp : (uint32_t)(s->base + sp);
 
     if (s->mask == ~0ull) {
-        if (!x86_canonical(cpu->st, sp)) {
+        lin = cpu->st->mode & MODE_LAM ? x86_lam(cpu->st, sp) : sp;
+        if (!x86_canonical(cpu->st, lin)) {
             x86_raise_err(cpu, EXCP_SS, 0);
         }
     } else if (sp < s->lo || sp + size - 1 > s->hi) {

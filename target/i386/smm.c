@@ -236,7 +236,7 @@ static bool state_is_legal(const X86CPU *cpu)
     if ((st->efer & EFER_LMA) && (!(st->cr4 & CR4_PAE) || (st->rflags & FL_VM))) {
         return false;
     }
-    return (st->efer & EFER_LMA) ? !((st->cr3 & ~(1ull << 63)) >> x86_phys_bits(cpu)) : !(st->cr4 & CR4_PCIDE);
+    return (st->efer & EFER_LMA) ? !(st->cr3 & ~(1ull << 63) & x86_cr3_reserved(cpu)) : !(st->cr4 & CR4_PCIDE);
 }
 
 static void trim_state(X86State *st)

@@ -69,7 +69,7 @@ static void write_cr3(X86CPU *cpu, uint64_t v)
             keep = v >> 63;
             v &= ~(1ull << 63);
         }
-        if (v >> x86_phys_bits(cpu)) {
+        if (v & x86_cr3_reserved(cpu)) {
             x86_raise_err(cpu, EXCP_GP, 0);
         }
     } else {
@@ -82,6 +82,7 @@ static void write_cr3(X86CPU *cpu, uint64_t v)
     if (!(keep && v == st->cr3)) {
         st->cr3 = v;
         x86_tlb_flush(cpu, false);
+        x86_update_mode(cpu);
     }
 }
 
@@ -93,7 +94,7 @@ uint64_t x86_cr4_allowed(const X86CPU *cpu)
         { CR4_OSFXSR, X86_FEAT_FXSR }, { CR4_OSXMMEXCPT, X86_FEAT_SSE }, { CR4_UMIP, X86_FEAT_UMIP },
         { CR4_LA57, X86_FEAT_LA57 }, { CR4_FSGSBASE, X86_FEAT_FSGSBASE }, { CR4_PCIDE, X86_FEAT_PCID },
         { CR4_OSXSAVE, X86_FEAT_XSAVE }, { CR4_SMEP, X86_FEAT_SMEP }, { CR4_SMAP, X86_FEAT_SMAP },
-        { CR4_PKE, X86_FEAT_PKU }, { CR4_PKS, X86_FEAT_PKS },
+        { CR4_PKE, X86_FEAT_PKU }, { CR4_PKS, X86_FEAT_PKS }, { CR4_LAM_SUP, X86_FEAT_LAM },
     };
     uint64_t ok = CR4_PCE;
 

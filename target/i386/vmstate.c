@@ -65,7 +65,7 @@ static bool state_is_sane(const X86CPU *cpu, const X86State *st, Error **errp)
 
     if (st->mp_state > MP_SIPI_RECEIVED || (st->xcr0 & ~cpu->model->xcr0_allowed) || !(st->xcr0 & XFEATURE_X87)
         || (lma && (~st->cr0 & (CR0_PE | CR0_PG))) || (lma && !(st->cr4 & CR4_PAE))
-        || ((st->cr0 & CR0_PG) && !(st->cr0 & CR0_PE)) || st->cr3 >> x86_phys_bits(cpu)
+        || ((st->cr0 & CR0_PG) && !(st->cr0 & CR0_PE)) || (st->cr3 & x86_cr3_reserved(cpu))
         || st->ev.exception_nr > 31 || (st->mcg_cap & 0xff) > 10 || !(st->rflags & FL_1)) {
         error_set(errp, "the state of CPU %d in the stream is not one that a CPU can be in", cpu->vcpu.index);
         return false;

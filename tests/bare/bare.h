@@ -222,6 +222,7 @@ static inline Cpuid cpuid(u32 leaf, u32 sub)
 #define CR4_SMEP 0x100000u
 #define CR4_SMAP 0x200000u
 #define CR4_PKE 0x400000u
+#define CR4_LAM_SUP 0x10000000u
 #define FL_CF 1u
 #define FL_TF 0x100u
 #define FL_IF 0x200u

@@ -556,6 +556,116 @@ START_TEST(returns_to_addresses_that_are_not_canonical_are_gp)
 }
 END_TEST
 
+enum { TAG57 = 0x2a, TAG48 = 0x2a55 };
+
+static void cr3_set(uint64_t v)
+{
+    cpu->st->regs[R_RAX] = v;
+    ck_assert_int_eq(exec("0f22d8"), NO_FAULT);
+}
+
+static int load_from(uint64_t address)
+{
+    cpu->st->regs[R_RDI] = address;
+    return exec("488b07");
+}
+
+/* User addresses under CR3.LAM_U57 and LAM_U48: what is masked, what must still be canonical, who does not mask. */
+START_TEST(lam_masks_the_tags_of_user_addresses)
+{
+    const uint64_t tag57 = (uint64_t)TAG57 << 57, tag48 = (uint64_t)TAG48 << 48;
+    const uint64_t absent = PAGE + 0x3000;
+
+    start(64);
+    mem_put(PAGE + 8, 0x1122334455667788, 8);
+    page_set(absent, 0);
+    ck_assert_int_eq(load_from(tag57 | (PAGE + 8)), EXCP_GP);
+    cr3_set(H_PML4 | CR3_LAM_U57);
+    ck_assert_int_eq(load_from(tag57 | (PAGE + 8)), NO_FAULT);
+    ck_assert_uint_eq(cpu->st->regs[R_RAX], 0x1122334455667788);
+    ck_assert_int_eq(load_from(1ull << 56 | PAGE), EXCP_GP);
+    ck_assert_int_eq(load_from(1ull << 47 | PAGE), EXCP_GP);
+    ck_assert_int_eq(load_from(1ull << 63 | PAGE), EXCP_GP);
+    ck_assert_int_eq(load_from(tag57 | absent), EXCP_PF);
+    ck_assert_uint_eq(cpu->st->cr2, absent);
+    cr3_set(H_PML4 | CR3_LAM_U48);
+    ck_assert_int_eq(load_from(tag48 | (PAGE + 8)), NO_FAULT);
+    ck_assert_uint_eq(cpu->st->regs[R_RAX], 0x1122334455667788);
+    ck_assert_int_eq(load_from(tag48 | 1ull << 47 | PAGE), EXCP_GP);
+    cr3_set(H_PML4 | CR3_LAM_U48 | CR3_LAM_U57);                /* U57 wins */
+    ck_assert_int_eq(load_from(tag48 | PAGE), EXCP_GP);
+    ck_assert_int_eq(load_from(tag57 | PAGE), NO_FAULT);
+    cpu->st->regs[R_RAX] = tag57 | H_CODE;
+    ck_assert_int_eq(exec("ffe0"), EXCP_GP);                    /* a target is no data */
+}
+END_TEST
+
+START_TEST(lam_holds_for_every_kind_of_data_access)
+{
+    const uint64_t tag = (uint64_t)TAG57 << 57;
+
+    start(64);
+    cr3_set(H_PML4 | CR3_LAM_U57);
+    cpu->st->regs[R_RSP] = tag | (PAGE + 0x100);
+    cpu->st->regs[R_RAX] = 0x5a;
+    ck_assert_int_eq(exec("50"), NO_FAULT);
+    ck_assert_uint_eq(mem_get(PAGE + 0xf8, 8), 0x5a);
+    ck_assert_uint_eq(cpu->st->regs[R_RSP], tag | (PAGE + 0xf8));
+    ck_assert_int_eq(exec("5a"), NO_FAULT);
+    ck_assert_uint_eq(cpu->st->regs[R_RDX], 0x5a);
+    cpu->st->regs[R_RDI] = tag | (PAGE + 0x200);
+    ck_assert_int_eq(exec("f0480107"), NO_FAULT);               /* lock add */
+    ck_assert_int_eq(exec("aa"), NO_FAULT);                     /* stosb */
+    ck_assert_uint_eq(mem_get(PAGE + 0x200, 8), 0x5a);
+    cpu->st->regs[R_RDI] = tag | (PAGE + 0xffc);                /* across pages */
+    xmm_set(0, 1, 2, 3, 4);
+    ck_assert_int_eq(exec("0f1107"), NO_FAULT);
+    ck_assert_uint_eq(mem_get(PAGE + 0x1000, 4), 2);
+    cpu->st->regs[R_RDI] = tag | (PAGE + 0x400);
+    ck_assert_int_eq(exec("dd37"), NO_FAULT);                   /* fnsave */
+    ck_assert_int_eq(exec("0fae3f"), NO_FAULT);                 /* clflush */
+    mem_put(PAGE + 0x500, H_CODE, 8);
+    mem_put(PAGE + 0x508, H_CS64, 8);
+    cpu->st->regs[R_RSP] = tag | (PAGE + 0x500);
+    ck_assert_int_eq(exec("48cb"), NO_FAULT);                   /* far return */
+    ck_assert_uint_eq(cpu->st->regs[R_RSP], tag | (PAGE + 0x510));
+}
+END_TEST
+
+START_TEST(lam_of_supervisor_addresses_follows_the_paging_mode)
+{
+    const uint64_t high = 0xffffff8000000000 | (PAGE + 8);      /* PML4's last entry is a second view of all */
+
+    start(64);
+    mem_put(H_PML4 + 511 * 8, H_PDPT | 7, 8);
+    mem_put(PAGE + 8, 77, 8);
+    ck_assert_int_eq(load_from(high), NO_FAULT);
+    ck_assert_int_eq(load_from(high & ~(0x7fffull << 48)), EXCP_GP);
+    cpu->st->regs[R_RAX] = cpu->st->cr4 | CR4_LAM_SUP;
+    ck_assert_int_eq(exec("0f22e0"), NO_FAULT);
+    ck_assert_int_eq(load_from(high & ~(0x7fffull << 48)), NO_FAULT);
+    ck_assert_uint_eq(cpu->st->regs[R_RAX], 77);
+    ck_assert_int_eq(load_from(high & ~(1ull << 47)), EXCP_GP);
+    ck_assert_int_eq(load_from((uint64_t)TAG57 << 57 | PAGE), EXCP_GP);     /* the user's half has its own bits */
+}
+END_TEST
+
+START_TEST(without_lam_its_bits_are_reserved)
+{
+    X86CPU *max = cpu;
+
+    cpu = harness_cpu("max,-lam");
+    start(64);
+    cpu->st->regs[R_RAX] = H_PML4 | CR3_LAM_U57;
+    ck_assert_int_eq(exec("0f22d8"), EXCP_GP);
+    cpu->st->regs[R_RAX] = H_PML4 | CR3_LAM_U48;
+    ck_assert_int_eq(exec("0f22d8"), EXCP_GP);
+    cpu->st->regs[R_RAX] = cpu->st->cr4 | CR4_LAM_SUP;
+    ck_assert_int_eq(exec("0f22e0"), EXCP_GP);
+    cpu = max;
+}
+END_TEST
+
 /* INT n itself is no external event; a hardware interrupt and an earlier exception are. */
 START_TEST(idt_error_codes_carry_ext)
 {
@@ -680,6 +790,10 @@ int main(void)
     tcase_add_test(tc, a_read_modify_write_fault_pushes_the_old_flags);
     tcase_add_test(tc, addresses_that_are_not_canonical_fault_by_their_segment);
     tcase_add_test(tc, returns_to_addresses_that_are_not_canonical_are_gp);
+    tcase_add_test(tc, lam_masks_the_tags_of_user_addresses);
+    tcase_add_test(tc, lam_holds_for_every_kind_of_data_access);
+    tcase_add_test(tc, lam_of_supervisor_addresses_follows_the_paging_mode);
+    tcase_add_test(tc, without_lam_its_bits_are_reserved);
     tcase_add_test(tc, idt_error_codes_carry_ext);
     tcase_add_test(tc, lar_and_lsl_beyond_the_table_clear_zf_alone);
     tcase_add_test(tc, lmsw_sets_pe_but_cannot_clear_it);

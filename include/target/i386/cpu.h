@@ -63,6 +63,9 @@ enum {
 #define CR4_SMAP (1u << 21)
 #define CR4_PKE (1u << 22)
 #define CR4_PKS (1u << 24)
+#define CR4_LAM_SUP (1u << 28)
+#define CR3_LAM_U57 (1ull << 61)
+#define CR3_LAM_U48 (1ull << 62)
 #define EFER_SCE (1u << 0)
 #define EFER_LME (1u << 8)
 #define EFER_LMA (1u << 10)
@@ -141,6 +144,7 @@ enum {
     MODE_IOBP = 1 << 19,            /* some debug register is enabled */
     MODE_DEBUG = 1 << 20,           /* the debugger has breakpoints or steps this vCPU: look between instructions */
     MODE_WATCH = 1 << 21,           /* a debug register watches data */
+    MODE_LAM = 1 << 22,             /* 64-bit code whose data addresses have bits that are masked */
 };
 
 /* Software TLB: a direct-mapped table per access kind; an entry matches when tag == page address. */

@@ -105,7 +105,7 @@ static inline uint64_t x86_linear(X86CPU *cpu, int seg, uint64_t offset, unsigne
     const X86State *st = cpu->st;
     uint64_t lin = offset;
 
-    if (G_LIKELY((st->mode & (MODE_CS64 | MODE_AC | MODE_WATCH)) == MODE_CS64)) {
+    if (G_LIKELY((st->mode & (MODE_CS64 | MODE_AC | MODE_WATCH | MODE_LAM)) == MODE_CS64)) {
         if (seg >= SEG_FS) {
             return lin + st->seg[seg].base;         /* never in the TLB when not canonical: the miss raises #GP */
         }

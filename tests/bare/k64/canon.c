@@ -3,7 +3,7 @@
  * Canonical addresses (SDM vol. 1 3.3.7.1, vol. 3 5): #SS(0) through the stack, #GP(0) elsewhere; near
  * branches fault at the branch; IRET and far returns fault before they commit. Bases in MSRs and tables are
  * judged by the width that the CPU has (57 bits with LA57), whatever CR4.LA57 says: those checks take an
- * address that neither width has.
+ * address that neither width has. With LAM (SDM vol. 3 4.4) data addresses may have tags.
  */
 #include "bare.h"
 
@@ -62,4 +62,38 @@ void canon_tables_group(void)
     start_kernel();
     T("lgdt", "movabsq $0x4000000000000000, %rbx; pushq %rbx; pushw $0xff; lgdt (%rsp)", "#GP(0)");
     T("lidt", "movabsq $0x4000000000000000, %rbx; pushq %rbx; pushw $0xff; lidt (%rsp)", "#GP(0)");
+}
+
+#define TAGGED "movabsq $0x5400000000040000, %rbx;"
+
+void lam_group(void);
+void lam_group(void)
+{
+    ulong cr3 = cr3_get();
+
+    if (!(cpuid(7, 1).a >> 26 & 1)) {
+        skip("all", "lam");
+        return;
+    }
+    start_user();
+    T("off", TAGGED "movb (%rbx), %al", "#GP(0) ip=a");
+    cr3_set(cr3 | 1ul << 61);
+    T("load", "movb $0x42, 0x40000;" TAGGED "movb (%rbx), %al; movzbl %al, %eax", "ok ax=42");
+    T("store", TAGGED "movb $0x43, (%rbx); movzbl 0x40000, %eax", "ok ax=43");
+    T("bit-56", "movabsq $0x100000000040000, %rbx; movb (%rbx), %al", "#GP(0)");
+    T("page-fault", "movabsq $0x5400000000070000, %rbx; movb (%rbx), %al", "#PF(5) cr2=70000");
+    T("push", "movabsq $0x540000000004f000, %rsp; pushq %rax", "ok sp=540000000004eff8");
+    T("stack-fault", "movabsq $0x500000000040000, %rsp; popq %rax", "#SS(0)");
+    T("jmp", "lea 1f(%rip), %rax; btsq $62, %rax; jmp *%rax; 1:", "#GP(0)");
+    cr3_set(cr3 | 1ul << 62);
+    T("48-bits", "movb $0x44, 0x40000; movabsq $0x7fff000000040000, %rbx; movzbl (%rbx), %eax", "ok ax=44");
+    T("48-bits-bit-47", "movabsq $0x7fff800000040000, %rbx; movb (%rbx), %al", "#GP(0)");
+    start_kernel();
+    T("kernel-to-user", "movb $0x45, 0x40000; movabsq $0x7fff000000040000, %rbx; movzbl (%rbx), %eax", "ok ax=45");
+    cr3_set(cr3);
+    cr4_set(cr4_get() | CR4_LAM_SUP);
+    T("user-half-off", TAGGED "movb (%rbx), %al", "#GP(0)");
+    T("kernel-half", "movabsq $0x80ffffffffffffff, %rbx; movb (%rbx), %al", "#PF(0) cr2=ffffffffffffffff");
+    cr4_set(cr4_get() & ~(ulong)CR4_LAM_SUP);
+    T("kernel-half-off", "movabsq $0x80ffffffffffffff, %rbx; movb (%rbx), %al", "#GP(0)");
 }

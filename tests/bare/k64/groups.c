@@ -6,6 +6,7 @@ void canon_group(void);
 void l4_group(void);
 void l5_group(void);
 void canon_tables_group(void);
+void lam_group(void);
 void debug_group(void);
 void x87_group(void);
 void int64_group(void);
@@ -20,6 +21,7 @@ void apic_esr_group(void);
 const Group groups[] = {
     { "canon", canon_group },
     { "canon-tables", canon_tables_group },
+    { "lam", lam_group },
     { "l4", l4_group },
     { "l5", l5_group },
     { "debug64", debug_group },
