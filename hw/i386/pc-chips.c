@@ -15,6 +15,7 @@
 
 #include "hw/char/serial.h"
 #include "hw/i386/chipset.h"
+#include "hw/input/i8042.h"
 #include "target/i386/apic.h"
 #include "target/i386/smm.h"
 
@@ -121,6 +122,16 @@ static void ferr_clear(void *opaque, int n, int level)
     }
 }
 
+/* Whoever set the line last has it, as QEMU wires it: software uses one of the two and forgets the other. */
+static void a20_set(void *opaque, int n, int level)
+{
+    PcMachine *pc = opaque;
+
+    for (unsigned i = 0; i < pc->n_cpus; i++) {
+        x86_cpu_set_a20(pc->cpus[i], level);
+    }
+}
+
 /* ---- chips ---- */
 
 static bool pc_interrupt_chips(PcMachine *pc, Error **errp)
@@ -198,14 +209,22 @@ static bool pc_timers_create(PcMachine *pc, Error **errp)
 
 static bool pc_port_chips(PcMachine *pc, Error **errp)
 {
+    I8042 *kbd = pc->i8042_enabled ? (I8042 *)isa_create(pc->isa, "i8042", errp) : NULL;
     PcPorts *ports;
+    Port92 *port92;
 
-    if (pc->i8042_enabled && !isa_create(pc->isa, "i8042", errp)) {
+    if (pc->i8042_enabled && !kbd) {
         return false;
     }
     ports = (PcPorts *)isa_create(pc->isa, "pc-ports", errp);
-    if (!ports || !isa_create(pc->isa, "port92", errp)) {
+    port92 = ports ? (Port92 *)isa_create(pc->isa, "port92", errp) : NULL;
+    if (!port92) {
         return false;
+    }
+    irq_init_array(pc->a20, 2, a20_set, pc);
+    port92->a20 = &pc->a20[1];
+    if (kbd) {
+        kbd->a20 = &pc->a20[0];
     }
     irq_init_array(&pc->ferr_clear, 1, ferr_clear, pc);
     ports->ferr_clear = &pc->ferr_clear;

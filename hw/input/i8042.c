@@ -313,8 +313,7 @@ static bool i8042_post_load(void *opaque, Error **errp)
         error_set(errp, "i8042: the output buffer's state is out of range");
         return false;
     }
-    irq_set(s->a20, !!(s->outport & OUT_A20));
-    i8042_update(s);
+    i8042_update(s);                    /* A20 is in the CPUs' state: another chip may have set it since */
     return true;
 }
 

@@ -61,18 +61,12 @@ static void port92_reset(Object *obj)
     port92_update(s);
 }
 
-static bool port92_post_load(void *opaque, Error **errp)
-{
-    port92_update(opaque);
-    return true;
-}
-
 static const VMField port92_fields[] = {
     VM_FIELD(Port92, outport, VM_U8),
     VM_END
 };
 static const VMState port92_vmstate = {
-    .name = "port92", .version = 1, .fields = port92_fields, .post_load = port92_post_load,
+    .name = "port92", .version = 1, .fields = port92_fields,     /* A20 is in the CPUs' state, too */
 };
 
 static const Type port92_type = {

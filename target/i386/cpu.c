@@ -111,6 +111,7 @@ void x86_cpu_reset(X86CPU *cpu)
     reset_fpu(st);
     reset_msrs(cpu);
     atomic_store(&st->pending, 0);
+    atomic_store(&st->a20_mask, ~0ull);
     reset_common(cpu);
     apic_reset(cpu, false);
 }

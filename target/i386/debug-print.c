@@ -61,8 +61,8 @@ static void print_general(GString *out, const X86CPU *cpu)
 
         g_string_append_c(out, st->rflags & flags[i].bit ? flags[i].letter : '-');
     }
-    g_string_append_printf(out, "] CPL=%u II=%u A20=1 SMM=%u HLT=%u\n", x86_cpl(st), st->ev.interrupt_shadow & 1,
-                           st->ev.smm, (bool)cpu->vcpu.halted);
+    g_string_append_printf(out, "] CPL=%u II=%u A20=%u SMM=%u HLT=%u\n", x86_cpl(st), st->ev.interrupt_shadow & 1,
+                           (unsigned)(st->a20_mask >> 20) & 1, st->ev.smm, (bool)cpu->vcpu.halted);
 }
 
 static void print_system(GString *out, const X86State *st)

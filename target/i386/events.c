@@ -20,6 +20,15 @@ void x86_cpu_lower(X86CPU *cpu, uint32_t pending)
     atomic_fetch_and(&cpu->st->pending, ~pending);
 }
 
+void x86_cpu_set_a20(X86CPU *cpu, bool level)
+{
+    uint64_t mask = level ? ~0ull : ~(1ull << 20);
+
+    if (!x86_feat_is_kvm() && atomic_exchange(&cpu->st->a20_mask, mask) != mask) {
+        x86_cpu_raise(cpu, PENDING_FLUSH);
+    }
+}
+
 static bool interrupts_open(const X86State *st)
 {
     return (st->rflags & FL_IF) && !st->ev.interrupt_shadow;

@@ -166,10 +166,16 @@ typedef struct Walk {
     uint32_t error;                 /* of a failed walk */
 } Walk;
 
-static uint64_t pte_read(X86CPU *cpu, uint64_t gpa, unsigned size)
+/* What the A20 line lets through. */
+static uint64_t a20(const X86CPU *cpu, uint64_t gpa)
 {
+    return gpa & atomic_load_explicit(&cpu->st->a20_mask, memory_order_relaxed);
+}
+
+static uint64_t pte_read(X86CPU *cpu, uint64_t addr, unsigned size)
+{
+    uint64_t v = 0, gpa = a20(cpu, addr);
     const X86PhysPage *p = x86_phys_page(cpu, gpa);
-    uint64_t v = 0;
 
     if (p->host) {
         const void *h = p->host + (gpa & 0xfff);
@@ -182,8 +188,9 @@ static uint64_t pte_read(X86CPU *cpu, uint64_t gpa, unsigned size)
 }
 
 /* Sets bits in an entry; false: it changed meanwhile. */
-static bool pte_set(X86CPU *cpu, uint64_t gpa, unsigned size, uint64_t old, uint64_t bits)
+static bool pte_set(X86CPU *cpu, uint64_t addr, unsigned size, uint64_t old, uint64_t bits)
 {
+    uint64_t gpa = a20(cpu, addr);
     const X86PhysPage *p = x86_phys_page(cpu, gpa);
     void *h;
     bool ok;
@@ -521,6 +528,7 @@ void x86_xlat(X86CPU *cpu, unsigned cls, unsigned kind, uint64_t lin, X86Xlat *x
     if (w.shift > 12) {
         tlb_large_note(st, w.lin, ~((1ull << w.shift) - 1));
     }
+    w.gpa = a20(cpu, w.gpa);
     p = x86_phys_page(cpu, w.gpa);
     fast = xlat_page(cpu, p, kind, w.gpa, x) && !page_is_watched(cpu, kind, lin);
     tlb_fill(cpu, &w, p, kind, fast);
@@ -532,12 +540,12 @@ bool x86_xlat_debug(X86CPU *cpu, uint64_t lin, uint64_t *gpa)
 
     memset(cpu->st->phys, 0, sizeof(cpu->st->phys));    /* only a CPU that runs in software keeps it up to date */
     if (!(cpu->st->cr0 & CR0_PG)) {
-        *gpa = (uint32_t)lin;
+        *gpa = a20(cpu, (uint32_t)lin);
         return true;
     }
     if (!walk_tables(cpu, &w)) {
         return false;
     }
-    *gpa = w.gpa;
+    *gpa = a20(cpu, w.gpa);
     return true;
 }

@@ -37,7 +37,7 @@ static const VMField state_fields[] = {
     S(mtrr_def, VM_U64), A(mtrr_phys, VM_U64), A(mtrr_fixed, VM_U64), S(mcg_cap, VM_U64), S(mcg_status, VM_U64),
     S(mcg_ctl, VM_U64), A(mc_banks, VM_U64), S(tsc_saved, VM_U64), S(tsc_adjust, VM_U64), S(tsc_deadline, VM_U64),
     S(spec_ctrl, VM_U64), S(virt_ssbd, VM_U64), S(xss, VM_U64), S(smbase, VM_U64), S(smi_count, VM_U64),
-    S(pkrs, VM_U64), S(ferr, VM_U32), S(kvm_system_time, VM_U64),
+    S(pkrs, VM_U64), S(ferr, VM_U32), S(a20_mask, VM_U64), S(kvm_system_time, VM_U64),
     S(kvm_wall_clock, VM_U64), S(kvm_pv_eoi, VM_U64), S(kvm_async_pf, VM_U64), S(kvm_steal_time, VM_U64),
     S(kvm_poll_control, VM_U64), A(dr, VM_U64), S(dr6_pending, VM_U64), A(pdpte, VM_U64),
     S(ev.exception_pending, VM_BOOL), S(ev.exception_injected, VM_BOOL), S(ev.exception_has_error, VM_BOOL),
@@ -85,6 +85,7 @@ static bool state_post_load(void *opaque, Error **errp)
     st->xs.mxcsr &= st->xs.mxcsr_mask = x86_mxcsr_mask(cpu);
     st->zero = 0;
     st->dr6_pending &= 15;
+    atomic_store(&st->a20_mask, st->a20_mask | ~(1ull << 20));
     atomic_store(&st->ferr, atomic_load(&st->ferr) & (FERR_ASSERTED | FERR_IGNNE));
     atomic_store(&cpu->vcpu.halted, st->mp_state == MP_HALTED || st->mp_state == MP_UNINITIALIZED);
     x86_tlb_flush_memory(cpu);

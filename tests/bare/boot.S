@@ -49,7 +49,10 @@ rom32:
     .code32
     .globl entry32
 entry32:
-    movl $image_low, %esi
+    jmp 1f
+    .org 0x500
+    .skip 0x20                  /* 100500h: what real.c's a20() may write to */
+1:  movl $image_low, %esi
     movl $0x20000, %edi
     movl $low_end, %ecx
     subl %edi, %ecx

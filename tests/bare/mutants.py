@@ -48,6 +48,12 @@ MUTANTS = {
     'ss-fault-is-gp': ('access.c', 'seg == SEG_SS ? EXCP_SS : EXCP_GP', 'EXCP_GP'),
     'no-canonical-check': ('access.c', 'if (!x86_canonical(st, lin)) {\n            linear_fault',
         'if (0) {\n            linear_fault'),
+    'lam-ignored': ('access.c', 'lin = st->mode & MODE_LAM ? x86_lam(st, lin) : lin;', ''),
+    'lam-not-for-the-mode': ('seg.c', '|| st->cr3 & (CR3_LAM_U57 | CR3_LAM_U48)) ? MODE_LAM', ') ? MODE_LAM'),
+    'a20-ignored': ('mmu.c', 'return gpa & atomic_load_explicit(&cpu->st->a20_mask, memory_order_relaxed);',
+        'return gpa;'),
+    'a20-does-not-flush': ('events.c', 'atomic_exchange(&cpu->st->a20_mask, mask) != mask',
+        'atomic_exchange(&cpu->st->a20_mask, mask) == 1'),
     'ss-absent-is-np': ('seg.c', 'x86_raise_err(cpu, EXCP_SS, sel & 0xfffc);',
         'x86_raise_err(cpu, EXCP_NP, sel & 0xfffc);'),
     'present-before-privilege': (

@@ -666,6 +666,31 @@ START_TEST(without_lam_its_bits_are_reserved)
 }
 END_TEST
 
+/* The A20 line masks what goes out: data and page-table entries alike. */
+START_TEST(a20_masks_physical_addresses)
+{
+    start(64);
+    mem_put(PAGE, 0x1111, 8);
+    mem_put(PAGE + 0x100000, 0x2222, 8);
+    ck_assert_int_eq(load_from(PAGE + 0x100000), NO_FAULT);
+    ck_assert_uint_eq(cpu->st->regs[R_RAX], 0x2222);
+    x86_cpu_set_a20(cpu, false);
+    ck_assert(x86_handle_pending(cpu));
+    ck_assert_int_eq(load_from(PAGE + 0x100000), NO_FAULT);
+    ck_assert_uint_eq(cpu->st->regs[R_RAX], 0x1111);
+    mem_put(H_PD, (H_PT + 0x100000) | 7, 8);                    /* nothing stands there */
+    x86_tlb_flush(cpu, true);
+    ck_assert_int_eq(load_from(PAGE), NO_FAULT);
+    ck_assert_uint_eq(cpu->st->regs[R_RAX], 0x1111);
+    x86_cpu_set_a20(cpu, true);
+    ck_assert(x86_handle_pending(cpu));
+    ck_assert_int_eq(load_from(PAGE), EXCP_PF);
+    mem_put(H_PD, H_PT | 7, 8);
+    ck_assert_int_eq(load_from(PAGE + 0x100000), NO_FAULT);
+    ck_assert_uint_eq(cpu->st->regs[R_RAX], 0x2222);
+}
+END_TEST
+
 /* INT n itself is no external event; a hardware interrupt and an earlier exception are. */
 START_TEST(idt_error_codes_carry_ext)
 {
@@ -794,6 +819,7 @@ int main(void)
     tcase_add_test(tc, lam_holds_for_every_kind_of_data_access);
     tcase_add_test(tc, lam_of_supervisor_addresses_follows_the_paging_mode);
     tcase_add_test(tc, without_lam_its_bits_are_reserved);
+    tcase_add_test(tc, a20_masks_physical_addresses);
     tcase_add_test(tc, idt_error_codes_carry_ext);
     tcase_add_test(tc, lar_and_lsl_beyond_the_table_clear_zf_alone);
     tcase_add_test(tc, lmsw_sets_pe_but_cannot_clear_it);

@@ -79,7 +79,7 @@ struct PcMachine {
     MemoryRegion ram_below, ram_above, pci_mem;
     X86Bios bios;
     IrqLine gsi[GSI_SOURCES][PC_GSIS];
-    IrqLine pic_intr, ferr_clear;
+    IrqLine pic_intr, ferr_clear, a20[2];   /* a20: the keyboard controller's, port 92h's */
     bool smm;                           /* CPUs have system management mode and may use it */
     IrqLine smi;                        /* the south bridge's SMI# */
     /* System management mode's memory: smram (what the host bridge shows) over system memory. */

@@ -219,6 +219,7 @@ typedef struct X86State {
     uint32_t mp_state;              /* MP_* */
     _Atomic uint32_t pending;       /* PENDING_*: set by any thread */
     _Atomic uint32_t ferr;          /* FERR_*: the x87 error pins; any thread */
+    _Atomic uint64_t a20_mask;      /* what physical addresses keep: A20M# clears bit 20; any thread */
     X86XSave xs;
     uint64_t tsc_saved;             /* guest TSC when the state was saved: stands in for tsc_offset in streams */
     /* derived or accelerator scratch: not migrated */
@@ -295,6 +296,8 @@ void x86_cpu_init_signal(X86CPU *cpu);
  * Any thread.
  */
 void x86_cpu_ignore_fpu_error(X86CPU *cpu);
+/* The board's A20 line: low, the CPU's accesses see bit 20 of physical addresses as 0. Not under KVM. Any thread. */
+void x86_cpu_set_a20(X86CPU *cpu, bool level);
 /* Set a PENDING_* bit and kick. Any thread. */
 void x86_cpu_raise(X86CPU *cpu, uint32_t pending);
 void x86_cpu_lower(X86CPU *cpu, uint32_t pending);

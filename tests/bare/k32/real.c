@@ -152,6 +152,31 @@ static void unreal(void)
     R("limit-back", "movl $0x1c0100, %ebx; movl (%ebx), %eax", "#GP");
 }
 
+/*
+ * The A20 line: FFFF:0510 is 500h or 100500h. Port 92h and the keyboard controller each set it; the last one has it.
+ * While it is low nothing of the kernel, which lies above 1 MiB, may run. boot.S leaves room at 100500h.
+ */
+#define TO_FFFF "movw $0xffff, %ax; movw %ax, %fs; xorw %ax, %ax; movw %ax, %es; movb $0x5a, %es:0x500;"
+#define FAST(v) "movb $" v ", %al; outb %al, $0x92;"
+#define KBD(v) "movb $0xd1, %al; outb %al, $0x64; movb $" v ", %al; outb %al, $0x60;"
+#define LOOK(reg) "movb %fs:0x510, %" reg ";"
+
+static void a20(void)
+{
+    volatile u8 *above = (volatile u8 *)0x100500;
+
+    *above = 0x33;
+    R("a20-port-92", TO_FFFF LOOK("bl") FAST("0") LOOK("bh") FAST("2") LOOK("cl") "movzbl %cl, %ecx; movzwl %bx, %ebx",
+      "ok bx=5a33 cx=33");
+    R("a20-keyboard", TO_FFFF KBD("0xdd") LOOK("bl") KBD("0xdf") LOOK("bh") "movzwl %bx, %ebx", "ok bx=335a");
+    R("a20-last-one-has-it", TO_FFFF FAST("0") KBD("0xdf") LOOK("bl") KBD("0xdd") FAST("2") LOOK("bh")
+      "movzwl %bx, %ebx", "ok bx=3333");
+    R("a20-store", TO_FFFF FAST("0") "movb $0x77, %fs:0x510;" FAST("2") "movzbl %es:0x500, %ecx", "ok cx=77");
+    check_num("a20-store-goes-below", *above, 0x33);
+    R("a20-fetch", TO_FFFF "movl $0xcb66b1, %es:0x600;" FAST("0") "lcall $0xffff, $0x610;" FAST("2") "movzbl %cl, %ecx",
+      "ok cx=66");
+}
+
 void real_group(void);
 void real_group(void)
 {
@@ -161,6 +186,7 @@ void real_group(void)
     flags();
     short_idt();
     unreal();
+    a20();
     desc_init();
 }
 
