@@ -382,7 +382,7 @@ static void dsdt_hpet(Aml *a)
     aml_end(a);
 }
 
-static void dsdt_fw_cfg(Aml *a)
+void acpi_dsdt_fw_cfg(Aml *a)
 {
     AmlResources r;
 
@@ -474,7 +474,7 @@ void acpi_dsdt_build(const PcMachine *pc, Aml *a)
     if (pc->hpet) {
         dsdt_hpet(a);
     }
-    dsdt_fw_cfg(a);
+    acpi_dsdt_fw_cfg(a);
     dsdt_motherboard(pc, a);
     aml_end(a);
     dsdt_processors(pc, a);

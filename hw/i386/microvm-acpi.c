@@ -8,6 +8,7 @@
  */
 #include "hw/i386/microvm.h"
 
+#include "hw/i386/acpi-dsdt.h"
 #include "hw/i386/aml.h"
 #include "util/units.h"
 
@@ -20,20 +21,6 @@ enum { FADT_RESET_REG = 1 << 10, FADT_HW_REDUCED = 1 << 20 };
 #define PIT_GSI 2
 
 /* ---- DSDT ---- */
-
-static void dsdt_fw_cfg(Aml *a)
-{
-    AmlResources r;
-
-    aml_device(a, "FWCF");
-    aml_name_string(a, "_HID", "QEMU0002");
-    aml_name_int(a, "_STA", 0x0b);
-    aml_name(a, "_CRS");
-    aml_res_begin(&r);
-    aml_res_io(&r, FW_CFG_PORT, 1, 0x0c);
-    aml_res_end(&r, a);
-    aml_end(a);
-}
 
 static void dsdt_isa_device(Aml *a, const char *name, const char *hid, uint16_t port, int irq)
 {
@@ -171,7 +158,7 @@ static void dsdt_processors(const MicrovmMachine *mv, Aml *a)
 static void build_dsdt_body(const MicrovmMachine *mv, Aml *a)
 {
     aml_scope(a, "\\_SB");
-    dsdt_fw_cfg(a);
+    acpi_dsdt_fw_cfg(a);
     if (microvm_serial(mv)) {
         dsdt_isa_device(a, "COM1", "PNP0501", SERIAL_PORT, SERIAL_IRQ);
     }

@@ -40,25 +40,14 @@ static void put_e820(GByteArray *out, uint64_t addr, uint64_t size)
 
 static bool fw_cfg_fill(MicrovmMachine *mv, Error **errp)
 {
-    const MachineConfig *c = &mv->parent.config;
     g_autoptr(GByteArray) e820 = g_byte_array_new();
-    FwCfg *fw = mv->fw_cfg;
-    uint32_t max_apic_id = 0;
 
-    for (unsigned i = 0; i < mv->n_cpus; i++) {
-        max_apic_id = MAX_OF(max_apic_id, mv->cpus[i]->apic_id);
-    }
-    fw_cfg_add_u64(fw, FW_CFG_RAM_SIZE, c->ram_size);
-    fw_cfg_add_u16(fw, FW_CFG_NB_CPUS, mv->n_cpus);
-    fw_cfg_add_u16(fw, FW_CFG_MAX_CPUS, max_apic_id + 1);
-    fw_cfg_add_u16(fw, FW_CFG_NOGRAPHIC, !mv->parent.graphics);
-    fw_cfg_add_bytes(fw, FW_CFG_UUID, c->uuid_bytes, sizeof(c->uuid_bytes));
-    fw_cfg_add_u32(fw, FW_CFG_IRQ0_OVERRIDE, 1);
+    x86_board_fw_cfg_numbers(&mv->parent, mv->fw_cfg, mv->cpus, mv->n_cpus);
     put_e820(e820, 0, mv->below_4g);
     if (mv->above_4g) {
         put_e820(e820, 4 * GiB, mv->above_4g);
     }
-    return fw_cfg_add_file(fw, "etc/e820", e820->data, e820->len, errp);
+    return fw_cfg_add_file(mv->fw_cfg, "etc/e820", e820->data, e820->len, errp);
 }
 
 /* ---- direct boot ---- */

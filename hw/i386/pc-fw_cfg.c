@@ -200,20 +200,8 @@ static bool fw_cfg_boot_waits(PcMachine *pc, Error **errp)
 
 static void fw_cfg_numbers(PcMachine *pc)
 {
-    const MachineConfig *c = &pc->parent.config;
-    FwCfg *fw = pc->fw_cfg;
-    uint32_t max_apic_id = 0;
-
-    for (unsigned i = 0; i < pc->n_cpus; i++) {
-        max_apic_id = MAX_OF(max_apic_id, pc->cpus[i]->apic_id);
-    }
-    fw_cfg_add_u64(fw, FW_CFG_RAM_SIZE, c->ram_size);
-    fw_cfg_add_u16(fw, FW_CFG_NB_CPUS, pc->n_cpus);
-    fw_cfg_add_u16(fw, FW_CFG_MAX_CPUS, max_apic_id + 1);
-    fw_cfg_add_u16(fw, FW_CFG_NOGRAPHIC, !pc->parent.graphics);
-    fw_cfg_add_u16(fw, FW_CFG_BOOT_MENU, c->boot_menu);
-    fw_cfg_add_bytes(fw, FW_CFG_UUID, c->uuid_bytes, sizeof(c->uuid_bytes));
-    fw_cfg_add_u32(fw, FW_CFG_IRQ0_OVERRIDE, 1);
+    x86_board_fw_cfg_numbers(&pc->parent, pc->fw_cfg, pc->cpus, pc->n_cpus);
+    fw_cfg_add_u16(pc->fw_cfg, FW_CFG_BOOT_MENU, pc->parent.config.boot_menu);
 }
 
 bool pc_fw_cfg_fill(PcMachine *pc, Error **errp)

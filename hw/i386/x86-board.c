@@ -79,6 +79,22 @@ FwCfg *x86_board_fw_cfg_create(Machine *m, Error **errp)
     return fw;
 }
 
+void x86_board_fw_cfg_numbers(const Machine *m, FwCfg *fw, X86CPU *const *cpus, unsigned n)
+{
+    const MachineConfig *c = &m->config;
+    uint32_t max_apic_id = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        max_apic_id = MAX_OF(max_apic_id, cpus[i]->apic_id);
+    }
+    fw_cfg_add_u64(fw, FW_CFG_RAM_SIZE, c->ram_size);
+    fw_cfg_add_u16(fw, FW_CFG_NB_CPUS, n);
+    fw_cfg_add_u16(fw, FW_CFG_MAX_CPUS, max_apic_id + 1);
+    fw_cfg_add_u16(fw, FW_CFG_NOGRAPHIC, !m->graphics);
+    fw_cfg_add_bytes(fw, FW_CFG_UUID, c->uuid_bytes, sizeof(c->uuid_bytes));
+    fw_cfg_add_u32(fw, FW_CFG_IRQ0_OVERRIDE, 1);
+}
+
 /* ---- what the command line hangs on the ISA bus ---- */
 
 static bool serial_create(IsaBus *isa, int index, const char *chardev, Error **errp)

@@ -9,5 +9,7 @@
 #include "hw/i386/pc.h"
 
 void acpi_dsdt_build(const PcMachine *pc, Aml *a);
+/* The device that names fw_cfg's ports, on every x86 board. */
+void acpi_dsdt_fw_cfg(Aml *a);
 
 #endif

@@ -20,6 +20,8 @@ bool x86_board_check_config(const Machine *m, Error **errp);
 bool x86_board_cpus_create(Machine *m, X86CPU ***cpus, unsigned *n, Error **errp);
 /* fw_cfg at its ports, with what -fw_cfg says. NULL with an error. */
 FwCfg *x86_board_fw_cfg_create(Machine *m, Error **errp);
+/* RAM, CPUs, display and UUID, as firmware of every board asks for them by number. */
+void x86_board_fw_cfg_numbers(const Machine *m, FwCfg *fw, X86CPU *const *cpus, unsigned n);
 /* The serial ports of -serial, `max` at most; the port of -debugcon. */
 bool x86_board_serials_create(Machine *m, IsaBus *isa, int max, Error **errp);
 bool x86_board_debugcon_create(Machine *m, IsaBus *isa, Error **errp);
