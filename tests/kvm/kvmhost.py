@@ -4,18 +4,27 @@ peer (Debian's qemu-system-x86_64 under TCG emulates SVM), so that the KVM accel
 
 run(files, script, timeout) puts the files (host path -> absolute path there; programs with their libraries) and runs
 the shell script; it returns its output. The nested case needs CLEAT_GUEST_DIR (kernel with modules, initramfs); its
-console can be followed in the file CLEAT_KVMHOST_LOG.
+console can be followed in the file CLEAT_KVMHOST_LOG, and CLEAT_KVMHOST_PEER names another program to nest in.
+
+The nested host itself may die: its kernel hangs in the emulated SVM, both CPUs spin, and not even a `timeout` in there
+fires. So whoever writes nothing for DEAD_AFTER seconds is dead and is started again, up to ATTEMPTS times; scripts must
+not be silent for that long (each of their steps has a time limit of 60 s). A host that writes, or that comes to its
+end, is judged by what it wrote, and is never tried again.
 """
 import glob
 import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
+import time
 
 PEER = '/usr/bin/qemu-system-x86_64'
 BEGIN, END = '@@begin-of-script@@', '@@end-of-script@@'
+DEAD_AFTER, ATTEMPTS, LOOK_EVERY = 120, 4, 0.2      # seconds, starts, seconds
+ENDED, DEAD, LATE = 'ended', 'dead', 'late'
 
 
 def kvm_usable():
@@ -52,6 +61,55 @@ def make_extra_cpio(files, script, guest_dir, out):
             subprocess.run(['cpio', '-o', '-H', 'newc', '--quiet'], cwd=root, input=listing, stdout=f, check=True)
 
 
+def host_ends(cmd, log, timeout, dead_after=None):
+    """Runs a host with its output in the file `log`: ENDED, DEAD (it wrote nothing for dead_after seconds and was
+    killed) or LATE (it wrote, but not its end, for `timeout` seconds, and was killed)."""
+    start = written = time.monotonic()
+    size = 0
+    with open(log, 'wb') as f, subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stdout=f,
+                                                stderr=subprocess.DEVNULL) as host:
+        while True:
+            try:
+                host.wait(LOOK_EVERY)
+                return ENDED
+            except subprocess.TimeoutExpired:
+                now = time.monotonic()
+            if os.path.getsize(log) > size:
+                size, written = os.path.getsize(log), now
+            if now - written > (dead_after or DEAD_AFTER) or now - start > timeout:
+                why = DEAD if now - written > (dead_after or DEAD_AFTER) else LATE
+                print(f'the host is {why} after {now - start:.0f} s, silent for {now - written:.0f} s; {where(cmd)}')
+                host.kill()
+                return why
+
+
+def where(cmd):
+    """Where the CPUs of a nested host are, for the report: its monitor is asked."""
+    path = next((m[1] for m in (re.fullmatch(r'unix:([^,]+),.*', word) for word in cmd) if m), None)
+    if path is None:
+        return 'it has no monitor'
+    text = ''
+    try:
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(5)
+            s.connect(path)
+            s.sendall(b'info registers -a\n')
+            while data := s.recv(65536):
+                text += data.decode('utf-8', 'replace')
+    except OSError:                     # it has no more to say
+        pass
+    return 'its CPUs are at ' + (' '.join(re.findall('[RE]IP=[0-9a-f]+', text)) or 'unknown places')
+
+
+def host_runs(cmd, log, timeout, dead_after=None):
+    """What a host wrote (bytes): that of the first that did not die, or else of the last."""
+    for attempt in range(1, ATTEMPTS + 1):
+        if host_ends(cmd, log, timeout, dead_after) != DEAD:
+            break
+        print(f'attempt {attempt} of {ATTEMPTS}: the host died' + (', again' if attempt < ATTEMPTS else ''), flush=True)
+    return pathlib.Path(log).read_bytes()
+
+
 def run_nested(files, script, timeout, memory):
     guest_dir = os.environ.get('CLEAT_GUEST_DIR') or str(pathlib.Path(__file__).parents[2] / 'build' / 'guest')
     with tempfile.TemporaryDirectory() as work:
@@ -61,18 +119,13 @@ def run_nested(files, script, timeout, memory):
             f.write(pathlib.Path(guest_dir, 'initramfs.cpio.gz').read_bytes())
             f.write(b'\0' * (-f.tell() % 512))
             f.write(pathlib.Path(extra).read_bytes())
-        cmd = [PEER, '-M', 'q35', '-accel', 'tcg', '-cpu', 'max', '-smp', '2', '-m', str(memory), '-nodefaults',
-               '-display', 'none', '-serial', 'stdio', '-no-reboot', '-kernel', f'{guest_dir}/vmlinuz',
-               '-initrd', initrd, '-append', 'console=ttyS0 panic=-1 quiet '
+        cmd = [os.environ.get('CLEAT_KVMHOST_PEER') or PEER, '-M', 'q35', '-accel', 'tcg', '-cpu', 'max', '-smp', '2',
+               '-m', str(memory), '-nodefaults', '-display', 'none', '-serial', 'stdio', '-no-reboot',
+               '-monitor', f'unix:{work}/monitor,server=on,wait=off', '-kernel', f'{guest_dir}/vmlinuz',
+               '-initrd', initrd, '-append', 'console=ttyS0 panic=-1 quiet nokaslr '
                'mitigations=off no_timer_check cleat.exec=sh,/script']
-        log = pathlib.Path(os.environ.get('CLEAT_KVMHOST_LOG') or f'{work}/log')
-        with open(log, 'wb') as f:
-            try:
-                subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.DEVNULL, timeout=timeout,
-                               check=False)
-            except subprocess.TimeoutExpired:
-                f.write(b'\nthe nested host was stopped: it took too long\n')
-        text = log.read_bytes().decode('utf-8', 'replace').replace('\r', '')
+        text = host_runs(cmd, os.environ.get('CLEAT_KVMHOST_LOG') or f'{work}/log', timeout)
+        text = text.decode('utf-8', 'replace').replace('\r', '')
     if BEGIN not in text:
         raise RuntimeError(f'the nested host did not come up:\n{text[-2000:]}')
     return text.split(BEGIN, 1)[1].split(END, 1)[0].lstrip('\n')
