@@ -5,8 +5,9 @@
 Usage: bench-mlock.py EMULATOR GUEST_DIR [--kvm]     the table
        bench-mlock.py EMULATOR --gate [--kvm]        only the rows that have a gate, without the peer; exit 1 when
                                                      one is missed
-Rows: -S, a bare start (SeaBIOS to 'No bootable device'), a booted kernel; -smp 1 and 8, -m 128. Gates (budget table
-of docs/devel/memory.rst), for all but the kernel's rows:
+Rows: -S; a bare start (SeaBIOS to 'No bootable device') of q35 without default devices, and one with no option but
+-overcommit ("plain"); a booted kernel; -smp 1 and 8, -m 128. Gates (budget table of docs/devel/memory.rst), for all but
+the kernel's rows:
 off 12 MB, on-fault 14 MB, on: all RAM blocks + 14 MB + 0.5 MB a vCPU. The peer (7.2) knows no on-fault.
 """
 import os
@@ -16,10 +17,14 @@ import benchlib
 
 MB = 1000
 RAM_BLOCKS_KB = 131072 + 512        # -m 128, and what else the machine allocates as RAM (ROMs, at most)
-SETTLE = {'-S': 2, 'bare': 3, 'kernel': 6}      # seconds before the first look
+STARTS = ('-S', 'bare', 'plain', 'kernel')
+SETTLE = {'-S': 2, 'bare': 3, 'plain': 3, 'kernel': 6}      # seconds before the first look
 
 
-def command(program, accel, mode, smp, guest, start):
+def command(program, accel, mode, smp, guest, start, is_peer=False):
+    if start == 'plain':
+        return ([program, '-overcommit', f'mem-lock={mode}'] + (['-enable-kvm'] if accel == 'kvm' else []) +
+                (['-smp', str(smp)] if smp > 1 else []) + (['-display', 'none'] if is_peer else []))
     cmd = [program, '-M', 'q35', '-accel', accel, '-m', '128', '-smp', str(smp), '-nodefaults', '-display', 'none',
            '-overcommit', f'mem-lock={mode}']
     if start != 'kernel':
@@ -35,7 +40,8 @@ def gate_of(mode, smp):
 def measure(emulator, guest, accel, mode, smp, start, with_peer):
     """One row: prints it, and says whether it is as it must be."""
     def run(program):
-        return benchlib.memory_after(command(program, accel, mode, smp, guest, start), SETTLE[start])
+        words = command(program, accel, mode, smp, guest, start, program == benchlib.PEER)
+        return benchlib.memory_after(words, SETTLE[start])
 
     ours = run(emulator)
     peer = run(benchlib.PEER) if with_peer and mode != 'on-fault' else None
@@ -58,7 +64,7 @@ def main():
     print('| accel | start | smp | mem-lock | VmRSS kB | VmLck kB | gate kB | peer VmRSS | peer VmLck |')
     print('|---|---|---|---|---|---|---|---|---|')
     good = [measure(emulator, guest, accel, mode, smp, start, not gates_only)
-            for start in (('-S', 'bare') if gates_only else ('-S', 'bare', 'kernel'))
+            for start in (STARTS[:-1] if gates_only else STARTS)
             for smp in (1, 8) for mode in ('off', 'on', 'on-fault')]
     print(f'{len(good) - sum(map(bool, good))} rows missed')
     return 1 if gates_only and not all(good) else 0

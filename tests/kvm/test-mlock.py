@@ -3,9 +3,8 @@
 """The memory budgets under KVM: VmRSS and VmLck with mem-lock=off, on and on-fault, -smp 1 and 8, beside the peer.
 
 Usage: test-mlock.py EMULATOR [--table]
-Rows: -S, and a bare start (SeaBIOS to "No bootable device"); --table adds a booted kernel. Gates as in bench-mlock.py,
-for -S; a bare start has those of off and on-fault too, over what SeaBIOS itself touches of guest memory. The peer is
-measured where there is one, and is not judged.
+Rows: -S, bare starts (SeaBIOS to "No bootable device"); --table adds a booted kernel (to BOOT-OK). Rows and gates are
+those of bench-mlock.py. The peer is measured where there is one, and is not judged.
 """
 import importlib
 import os
@@ -24,11 +23,18 @@ FIRMWARE = ('/usr/share/seabios/bios-256k.bin',)
 PEER_DATA = ('/usr/share/seabios/bios-256k.bin', '/usr/share/seabios/kvmvapic.bin', '/usr/share/qemu/kvmvapic.bin',
              '/usr/share/seabios/linuxboot_dma.bin', '/usr/share/qemu/linuxboot_dma.bin')
 MODES = ('off', 'on', 'on-fault')
-# Ends when the size has been the same three times, or after a minute.
+MARKS = {'-S': '', 'bare': 'No bootable device', 'plain': 'No bootable device', 'kernel': 'BOOT-OK'}
+# measure MARK COMMAND: its sizes, when the mark is in the log and the size was the same three times, or after a minute.
 MEASURE = '''
 measure() {
+    mark=$1; shift; rm -f /tmp/mark
     "$@" >/dev/null 2>/tmp/err </dev/null &
     p=$!; last=; same=0; n=0
+    while [ -n "$mark" ] && [ $n -lt 200 ] && [ -e /proc/$p/status ] && ! grep -qs "$mark" /tmp/mark; do
+        sleep 1; n=$((n + 1)); printf .
+    done
+    [ -z "$mark" ] || grep -qs "$mark" /tmp/mark || echo "@@no $mark"
+    n=0
     while [ $n -lt 60 ] && [ $same -lt 3 ] && [ -e /proc/$p/status ]; do
         sleep 1
         now=$(grep VmRSS /proc/$p/status)
@@ -42,12 +48,17 @@ measure() {
 
 
 def command(program, mode, smp, start):
-    return shlex.join(bench.command(program, 'kvm', mode, smp, '/guest', start))
+    words = bench.command(program, 'kvm', mode, smp, '/guest', start, program == PEER)
+    if start == 'kernel':
+        words[-1] = 'file:/tmp/mark'
+    elif start != '-S':
+        words += ['-debugcon', 'file:/tmp/mark', '-global', 'isa-debugcon.iobase=0x402']
+    return shlex.join([MARKS[start]] + words)
 
 
 def rows(table, with_peer):
     """(who, start, smp, mode)"""
-    for start in ('-S', 'bare') + (('kernel',) if table else ()):
+    for start in bench.STARTS if table else bench.STARTS[:-1]:
         for smp in (1, 8):
             for mode in MODES:
                 yield 'ours', start, smp, mode
@@ -56,14 +67,14 @@ def rows(table, with_peer):
 
 
 def gate_of(start, smp, mode):
-    if start == 'kernel' or (start == 'bare' and mode == 'on'):
-        return None
-    return bench.gate_of(mode, smp)
+    return None if start == 'kernel' else bench.gate_of(mode, smp)
 
 
-def judge(got, start, smp, mode):
+def judge(got, part, start, smp, mode):
     gate = gate_of(start, smp, mode)
-    return len(got) == 2 and (gate is None or got['VmRSS'] <= gate) and (got['VmLck'] > 0) == (mode != 'off')
+    if '@@no' in part or len(got) != 2:
+        return False
+    return (gate is None or got['VmRSS'] <= gate) and (got['VmLck'] > 0) == (mode != 'off')
 
 
 def main():
@@ -80,13 +91,13 @@ def main():
     for who, start, smp, mode in rows(table, with_peer):
         words = command(OURS if who == 'ours' else PEER, mode, smp, start)
         script += f"echo '@@row {who} {start} {smp} {mode}'\nmeasure {words}\n"
-    out = kvmhost.run(files, script, 900, memory=2560)
+    out = kvmhost.run(files, script, 1800, memory=2560)
     bad = 0
     print('start   smp  mem-lock    VmRSS    VmLck     gate')
     for who, start, smp, mode in rows(table, with_peer):
         part = out.split(f'@@row {who} {start} {smp} {mode}\n', 1)[-1].split('@@row', 1)[0]
         got = {k: int(v) for k, v in re.findall(r'(VmRSS|VmLck):\s+(\d+) kB', part)}
-        ok = who == 'peer' or judge(got, start, smp, mode)
+        ok = who == 'peer' or judge(got, part, start, smp, mode)
         bad += not ok
         print(f"{start:7} {smp:3}  {mode:8} {got.get('VmRSS', 'ended'):>8} {got.get('VmLck', ''):>8} "
               f"{gate_of(start, smp, mode) or '-':>8}  {'peer' if who == 'peer' else 'ok' if ok else 'NOT OK'}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Bare starts under KVM: Debian's SeaBIOS to "No bootable device", without SMM, which KVM's CPUs do not have here;
-smm=on is refused.
+smm=on is refused. The first start has no other option.
 
 Usage: test-seabios.py EMULATOR
 """
@@ -10,13 +10,15 @@ import sys
 import kvmhost
 
 BIOS = '/usr/share/seabios/bios-256k.bin'
-STARTS = ('-overcommit mem-lock=on-fault', '-M q35 -smp 2', '-M pc,kernel-irqchip=off', '-M q35,kernel-irqchip=split')
-REFUSED = '-M q35,smm=on'
+QUIET = ' -display none -serial none -monitor none'
+STARTS = ('-overcommit mem-lock=on-fault -enable-kvm', '-accel kvm -M q35 -smp 2' + QUIET,
+          '-M pc,accel=kvm,kernel-irqchip=off' + QUIET, '-M q35,accel=kvm,kernel-irqchip=split' + QUIET)
+REFUSED = '-M q35,accel=kvm,smm=on' + QUIET
 START = '''
 echo '@@start {number}'
 rm -f /tmp/log
-/bin/qemu-system-x86_64 -accel kvm {args} -display none -serial none -monitor none \\
-    -debugcon file:/tmp/log -global isa-debugcon.iobase=0x402 </dev/null 2>/tmp/err & vm=$!
+/bin/qemu-system-x86_64 {args} -debugcon file:/tmp/log -global isa-debugcon.iobase=0x402 \\
+    </dev/null >/tmp/out 2>/tmp/err & vm=$!
 n=0
 while [ $n -lt 60 ] && kill -0 $vm && ! grep -q 'No bootable device' /tmp/log; do sleep 1; n=$((n + 1)); done
 kill $vm
