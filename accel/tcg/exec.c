@@ -12,7 +12,7 @@
 #include "target/i386/apic.h"
 #include "util/log.h"
 
-enum { DR6_BS = 1 << 14, SHADOW_SS = 1 };
+enum { DR6_BS = 1 << 14, DR6_BT = 1 << 15, SHADOW_SS = 1 };
 
 static void log_block(X86CPU *cpu, const Block *b)
 {
@@ -143,6 +143,18 @@ static bool debug_stops(X86CPU *cpu, VCpuRunResult *result)
     return false;
 }
 
+/*
+ * SMI and INIT come before a trap of the previous instruction, a machine check and a task's T bit do not wait behind
+ * them (SDM vol. 3 table 6-2).
+ */
+static bool outranks_trap(const X86State *st)
+{
+    uint32_t p = atomic_load(&st->pending);
+
+    return st->ev.exception_nr == EXCP_DB && !st->ev.smm && !st->ev.interrupt_shadow && !(st->dr[6] & DR6_BT)
+        && (p & (PENDING_SMI | PENDING_INIT)) && !(p & PENDING_MCE);
+}
+
 /* Takes what is pending; true when the loop must look again, false when a block may run. */
 static bool events(X86CPU *cpu, VCpuRunResult *result, bool *leave)
 {
@@ -154,7 +166,9 @@ static bool events(X86CPU *cpu, VCpuRunResult *result, bool *leave)
         return true;
     }
     if (st->ev.exception_pending) {
-        x86_deliver_exception(cpu);
+        if (!outranks_trap(st) || !take_pending(cpu)) {
+            x86_deliver_exception(cpu);
+        }
         *leave = debug_stops(cpu, result);
         return true;
     }

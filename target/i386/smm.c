@@ -17,6 +17,8 @@
 enum { AREA = 0x7e00, AREA_BYTES = 0x200, REVISION = 0x7efc };
 enum { REVISION_64 = 0x20064, REVISION_32 = 0x20000 };
 enum { HALT_RESTART_64 = 0x7ec9, HALT_RESTART_32 = 0x7f02, SMBASE_64 = 0x7f00, SMBASE_32 = 0x7ef8 };
+/* Reserved in both formats; ours: a debug trap waits for RSM. */
+enum { TRAP_64 = 0x7ecf, TRAP_32 = 0x7f13 };
 
 typedef struct SaveField {
     uint16_t at;                    /* in the area */
@@ -125,6 +127,7 @@ static void save_64(X86State *st, uint8_t *area, bool halted)
     put(area, 0x7e84, st->idt.limit, 4);
     put(area, 0x7e88, st->idt.base, 8);
     put(area, HALT_RESTART_64, halted, 1);
+    put(area, TRAP_64, st->ev.exception_pending, 1);
     put(area, SMBASE_64, st->smbase, 4);
     put(area, REVISION, REVISION_64, 4);
 }
@@ -140,6 +143,7 @@ static void load_64(X86State *st, const uint8_t *area, bool *halted)
     st->gdt = (X86Table) { .base = get(area, 0x7e68, 8), .limit = get(area, 0x7e64, 2) };
     st->idt = (X86Table) { .base = get(area, 0x7e88, 8), .limit = get(area, 0x7e84, 2) };
     *halted = get(area, HALT_RESTART_64, 1) & 1;
+    st->ev.exception_pending = get(area, TRAP_64, 1) & 1;
     st->smbase = get(area, SMBASE_64, 4);
 }
 
@@ -156,6 +160,7 @@ static void save_32(X86State *st, uint8_t *area, bool halted)
     put(area, 0x7f54, st->idt.limit, 4);
     put(area, 0x7f58, st->idt.base, 4);
     put(area, HALT_RESTART_32, halted, 2);
+    put(area, TRAP_32, st->ev.exception_pending, 1);
     put(area, SMBASE_32, st->smbase, 4);
     put(area, REVISION, REVISION_32, 4);
 }
@@ -171,6 +176,7 @@ static void load_32(X86State *st, const uint8_t *area, bool *halted)
     st->gdt = (X86Table) { .base = get(area, 0x7f74, 4), .limit = get(area, 0x7f70, 2) };
     st->idt = (X86Table) { .base = get(area, 0x7f58, 4), .limit = get(area, 0x7f54, 2) };
     *halted = get(area, HALT_RESTART_32, 2) & 1;
+    st->ev.exception_pending = get(area, TRAP_32, 1) & 1;
     st->smbase = get(area, SMBASE_32, 4);
 }
 
@@ -197,6 +203,7 @@ void x86_smm_enter(X86CPU *cpu, bool was_halted)
         log_printf("%d: SMI, SMBASE %08x\n", cpu->vcpu.index, (uint32_t)st->smbase);
     }
     (x86_has(cpu, X86_FEAT_LM) ? save_64 : save_32)(st, area, was_halted);
+    st->ev.exception_pending = false;                   /* a debug trap: it waits in the area */
     st->ev.smm = true;
     st->ev.smm_inside_nmi = st->ev.nmi_masked;
     st->ev.nmi_masked = true;
@@ -264,6 +271,8 @@ void x86_rsm(X86CPU *cpu)
     st->ev.smm = false;
     st->ev.nmi_masked = st->ev.smm_inside_nmi;
     st->ev.smm_inside_nmi = false;
+    st->ev.exception_injected = st->ev.exception_has_error = false;
+    st->ev.exception_nr = EXCP_DB;                      /* the only one that waits */
     trim_state(st);
     x86_tlb_flush_memory(cpu);
     if (!state_is_legal(cpu) || ((st->cr0 & CR0_PG) && (st->cr4 & CR4_PAE) && !(st->efer & EFER_LMA)

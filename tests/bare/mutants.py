@@ -54,6 +54,7 @@ MUTANTS = {
         'return gpa;'),
     'a20-does-not-flush': ('events.c', 'atomic_exchange(&cpu->st->a20_mask, mask) != mask',
         'atomic_exchange(&cpu->st->a20_mask, mask) == 1'),
+    'trap-lost-in-smm': ('smm.c', 'put(area, TRAP_64, st->ev.exception_pending, 1);', ''),
     'ss-absent-is-np': ('seg.c', 'x86_raise_err(cpu, EXCP_SS, sel & 0xfffc);',
         'x86_raise_err(cpu, EXCP_NP, sel & 0xfffc);'),
     'present-before-privilege': (

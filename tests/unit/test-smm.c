@@ -199,6 +199,39 @@ START_TEST(nmi_and_smi_wait_for_rsm)
 }
 END_TEST
 
+/* The SMI goes first, and the trap of the instruction before it comes after RSM; INIT ends both. */
+START_TEST(a_debug_trap_waits_for_rsm)
+{
+    static const char *const models[] = { "max", "pentium3" };
+
+    for (unsigned n = 0; n < 2; n++) {
+        X86CPU *cpu = harness_cpu(models[n]);
+        uint8_t *sm = give_smram(cpu);
+
+        (n ? harness_protected_mode : harness_long_mode)(cpu);
+        HANDLER(sm, p_count);
+        cpu->st->dr[6] |= 1 << 14;                      /* single step */
+        cpu->st->ev.exception_pending = true;
+        cpu->st->ev.exception_nr = EXCP_DB;
+        x86_cpu_smi(cpu);
+        ck_assert(RUN(cpu, p_add));
+        ck_assert_uint_eq(smi_runs(), 1);
+        ck_assert_uint_eq(saved(sm, n ? 0x7ff0 : 0x7f78, 4), H_CODE);   /* not the trap's handler */
+        ck_assert_uint_eq(harness_fault()->count, 1);
+        ck_assert_uint_eq(harness_fault()->vector, EXCP_DB);
+        ck_assert_uint_eq(harness_fault()->rip, H_CODE);
+        cpu->st->ev.exception_pending = true;
+        cpu->st->ev.exception_nr = EXCP_DB;
+        x86_cpu_raise(cpu, PENDING_INIT);
+        cpu->vcpu.index = 1;                            /* no bootstrap processor: it waits for SIPI */
+        cpu->st->mp_state = MP_RUNNABLE;
+        ck_assert(harness_continue(cpu));
+        ck_assert_uint_eq(harness_fault()->count, 1);
+        ck_assert(!cpu->st->ev.exception_pending);
+    }
+}
+END_TEST
+
 PAYLOAD(p_rsm, ".code64", "rsm");
 START_TEST(rsm_outside_smm_is_undefined)
 {
@@ -267,6 +300,7 @@ int main(void)
     tcase_add_test(t, smbase_moves);
     tcase_add_test(t, hlt_is_restarted_unless_the_handler_says_no);
     tcase_add_test(t, nmi_and_smi_wait_for_rsm);
+    tcase_add_test(t, a_debug_trap_waits_for_rsm);
     tcase_add_test(t, rsm_outside_smm_is_undefined);
     tcase_add_test(t, rsm_to_an_impossible_state_shuts_down);
     tcase_add_test(t, a_32_bit_cpu_saves_in_its_own_format);

@@ -85,6 +85,10 @@ static void smram(void)
     T("rsm-outside", "rsm", "#UD");
     pci_set8(0, SMRAMC, 0x4a);
     check_num("saved-cpl3-cs", *(volatile u16 *)(NEW_BASE + 0xfe10), UCS32);
+    pci_set8(0, SMRAMC, 0x0a);
+    T("smi-before-trap", "pushfq; orl $0x100, (%rsp); popfq; outb %al, $0xb2; nop; nop", "#DB tf=1 ip=b");
+    pci_set8(0, SMRAMC, 0x4a);
+    check_num("smi-before-trap-rip", *(volatile u32 *)(NEW_BASE + 0xff78) - start.ip, 0xb);
     pci_set8(0, SMRAMC, 0x1a);
     check_num("locked", pci_get(0, SMRAMC) & 0xff, 0x1a);
     pci_set8(0, SMRAMC, 0x4a);
