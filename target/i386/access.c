@@ -285,14 +285,18 @@ static bool segment_allows(const X86State *st, const X86Segment *s, uint32_t off
     return last <= s->limit;
 }
 
-/* What an operand's address must be a multiple of (SDM vol. 3 table 6-7, by size); above 8 bytes it is optional. */
-static unsigned alignment_of(unsigned size)
+/*
+ * What an operand's address must be a multiple of (SDM vol. 3 table 6-7, by size). Above 8 bytes it is optional: AMD's
+ * CPUs want 16, Intel's nothing.
+ */
+static unsigned alignment_of(const X86CPU *cpu, unsigned size)
 {
     switch (size) {
     case 2: case 4: case 8: return size;
     case 10: return 8;                  /* 80-bit real or BCD */
     case 14: case 94: return 2;         /* x87 environment, state: 16-bit form */
     case 28: case 108: return 4;
+    case 16: case 32: case 64: return x86_is_amd(cpu) ? 16 : 1;
     default: return 1;
     }
 }
@@ -315,7 +319,7 @@ uint64_t x86_linear_slow(X86CPU *cpu, int seg, uint64_t offset, unsigned size, b
         }
         lin = (uint32_t)(s->base + (uint32_t)offset);
     }
-    if ((st->mode & MODE_AC) && (lin & (alignment_of(size) - 1))) {
+    if ((st->mode & MODE_AC) && (lin & (alignment_of(cpu, size) - 1))) {
         x86_probe(cpu, lin, size, write);               /* page faults come first */
         x86_raise_err(cpu, EXCP_AC, 0);
     }

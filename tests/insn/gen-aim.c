@@ -157,9 +157,9 @@ bool is_sha(const Insn *i)
 
 /*
  * What the manual leaves to the CPU: whether the unselected bytes of MASKMOV fault; whether a misaligned operand of
- * more than 8 bytes raises #AC (SDM vol. 3 6.15, interrupt 17: MOVUPS, LDDQU "may or may not"; FXSAVE, XSAVE: #GP or
- * #AC); which of two pages is reported when a big operand lies in both. Gathers and masked operands raise no #AC on
- * AMD's CPUs, and SHA's operands may be misaligned there (SDM: type 4, #GP, as here).
+ * more than 8 bytes raises #AC (SDM vol. 3 6.15, interrupt 17: MOVUPS, LDDQU "may or may not"; here as on AMD's;
+ * FXSAVE, XSAVE: #GP or #AC); which of two pages is reported when a big operand lies in both. Gathers and masked
+ * operands raise no #AC on AMD's CPUs, and SHA's operands may be misaligned there (SDM: type 4, #GP, as here).
  */
 static void tame_alignment(InsnCase *c, const Insn *i)
 {
@@ -168,7 +168,7 @@ static void tame_alignment(InsnCase *c, const Insn *i)
     if (g_str_has_prefix(name, "maskmov") || !strcmp(name, "vmaskmovdqu") || (is_sha(i) && gen_host_is_amd())) {
         c->target &= ~15ull;
     }
-    if (x86_row(i)->xlat == XLAT_MASK || (x86_row(i)->xlat == XLAT_VEC && (i->mem_size > 8 || i->mask))) {
+    if (x86_row(i)->xlat == XLAT_MASK || (x86_row(i)->xlat == XLAT_VEC && ((i->mem_size > 8 && !gen_host_is_amd()) || i->mask))) {
         c->start.rflags &= ~(uint64_t)FL_AC;
     }
     if (g_str_has_prefix(name, "fx") || is_xsave(i) || !strcmp(name, "movdir64b")) {

@@ -445,7 +445,7 @@ START_TEST(alignment_is_checked_by_what_is_accessed)
     static const struct { const char *hex; unsigned good, bad; } rows[] = {
         { "668b07", 2, 1 }, { "8b07", 4, 2 }, { "488b07", 8, 4 }, { "8a07", 1, 0 }, { "dd07", 8, 4 }, { "db2f", 8, 4 },
         { "df27", 8, 4 }, { "d937", 4, 2 }, { "66d937", 2, 1 }, { "dd37", 4, 2 }, { "0f0107", 6, 4 },
-        { "f00fc107", 4, 1 },
+        { "f00fc107", 4, 1 }, { "0f1007", 16, 8 }, { "0f1107", 0, 12 },
     };
 
     start(64);
@@ -466,6 +466,27 @@ START_TEST(alignment_is_checked_by_what_is_accessed)
         x86_update_mode(cpu);
         ck_assert_int_eq(exec(rows[n].hex), NO_FAULT);
     }
+}
+END_TEST
+
+/* Above 8 bytes Intel's CPUs check nothing. */
+START_TEST(alignment_of_vectors_is_amd_s_business)
+{
+    X86CPU *max = cpu;
+
+    cpu = harness_cpu("Nehalem");
+    start(64);
+    for (int n = 0; n < SEG_COUNT; n++) {
+        cpu->st->seg[n].attr |= 3 << DESC_DPL_SHIFT;
+    }
+    cpu->st->cr0 |= CR0_AM;
+    cpu->st->rflags |= FL_AC;
+    x86_update_mode(cpu);
+    cpu->st->regs[R_RDI] = PAGE + 4;
+    ck_assert_int_eq(exec("0f1007"), NO_FAULT);             /* movups */
+    ck_assert_int_eq(exec("0f2807"), EXCP_GP);              /* movaps */
+    ck_assert_int_eq(exec("f30f7e07"), EXCP_AC);            /* movq */
+    cpu = max;
 }
 END_TEST
 
@@ -812,6 +833,7 @@ int main(void)
     tcase_add_test(tc, a_pending_x87_error_without_ne_harms_nobody);
     tcase_add_test(tc, who_may_use_the_fpu_is_asked_in_order);
     tcase_add_test(tc, alignment_is_checked_by_what_is_accessed);
+    tcase_add_test(tc, alignment_of_vectors_is_amd_s_business);
     tcase_add_test(tc, a_read_modify_write_fault_pushes_the_old_flags);
     tcase_add_test(tc, addresses_that_are_not_canonical_fault_by_their_segment);
     tcase_add_test(tc, returns_to_addresses_that_are_not_canonical_are_gp);

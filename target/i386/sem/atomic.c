@@ -170,10 +170,10 @@ SEM(cmpxchg8b)
     if (size == 16 && !x86_has_gate(cpu, GATE_CX16)) {
         x86_raise(cpu, EXCP_UD);
     }
-    lin = ea_linear(cpu, i, size, true);
-    if (size == 16 && (lin & 15)) {
-        x86_raise_err(cpu, EXCP_GP, 0);
+    if (size == 16 && ((ea_offset(st, i) + (i->seg >= SEG_FS ? st->seg[i->seg].base : 0)) & 15)) {
+        x86_raise_err(cpu, EXCP_GP, 0);                 /* before #AC and the page's faults */
     }
+    lin = ea_linear(cpu, i, size, true);
     p = x86_host(cpu, lin, size, true);
     if (p) {
         ok = pair_exchange_host(p, expect, to, size, &old);
