@@ -164,11 +164,12 @@ bool is_sha(const Insn *i)
 static void tame_alignment(InsnCase *c, const Insn *i)
 {
     const char *name = x86_mnemonic(i);
+    bool free_to_choose = i->mem_size > 8 && !gen_host_is_amd();
 
     if (g_str_has_prefix(name, "maskmov") || !strcmp(name, "vmaskmovdqu") || (is_sha(i) && gen_host_is_amd())) {
         c->target &= ~15ull;
     }
-    if (x86_row(i)->xlat == XLAT_MASK || (x86_row(i)->xlat == XLAT_VEC && ((i->mem_size > 8 && !gen_host_is_amd()) || i->mask))) {
+    if (x86_row(i)->xlat == XLAT_MASK || (x86_row(i)->xlat == XLAT_VEC && (free_to_choose || i->mask))) {
         c->start.rflags &= ~(uint64_t)FL_AC;
     }
     if (g_str_has_prefix(name, "fx") || is_xsave(i) || !strcmp(name, "movdir64b")) {
