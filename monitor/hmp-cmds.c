@@ -165,6 +165,7 @@ WRAP(cont)
 WRAP(system_reset)
 WRAP(system_powerdown)
 WRAP(system_wakeup)
+WRAP(inject_nmi)
 
 static void do_info(char **words, GString *out);
 static void do_help(char **words, GString *out);
@@ -174,6 +175,9 @@ static const HmpCommand commands[] = {
     { "gdbserver", "[DEVICE]", "wait for a debugger there (tcp::1234), or 'none'", hmp_gdbserver },
     { "help|?", "[COMMAND]", "this list, or one command", do_help },
     { "info", "SUBJECT", "tell about a subject ('info help' lists them)", do_info },
+    { "mce", "[-b] CPU BANK STATUS MCGSTATUS ADDR MISC", "put a machine check into a bank (-b: tell all CPUs)",
+      hmp_mce },
+    { "nmi", "", "raise an NMI at every CPU's LINT1", do_inject_nmi },
     { "print|p", "[/FMT] EXPR", "the value of an expression ($rip + 4)", hmp_print },
     { "quit|q", "", "end the emulator", do_quit },
     { "stop|s", "", "stop the CPUs", do_stop },

@@ -40,6 +40,8 @@ void hmp_run_line(const char *line, GString *out);
 /* hmp-tree.c: words[0] is the first after "info NAME". */
 void hmp_info_qtree(char **words, GString *out);
 void hmp_info_qom_tree(char **words, GString *out);
+/* cmds-fault.c */
+void hmp_mce(char **words, GString *out);
 /* hmp-debug.c */
 void hmp_gdbserver(char **words, GString *out);
 void hmp_info_registers(char **words, GString *out);

@@ -173,6 +173,15 @@ void apic_local_fire(X86Apic *a, unsigned lvt)
     }
 }
 
+void apic_deliver_nmi(X86CPU *cpu)
+{
+    if (cpu->apic && (cpu->apic->regs.base & APIC_BASE_ENABLE)) {
+        apic_local_fire(cpu->apic, APIC_LVT_LINT1);
+    } else {
+        x86_cpu_raise(cpu, PENDING_NMI);                /* the pin is NMI itself then (SDM vol. 3 11.4.3) */
+    }
+}
+
 void apic_error(X86Apic *a, uint32_t esr)
 {
     uint32_t v = a->regs.lvt[APIC_LVT_ERROR];

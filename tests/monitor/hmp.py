@@ -59,6 +59,7 @@ def check_commands(c, t):
     c.check(re.match(r'10\.0\.0 \(cleat-', t.line(b'info version')), 'info version')
     c.check('mode: off\r\n' in t.line(b'info mlock'), 'info mlock')
     c.check(t.line(b'info cpus') == '', 'info cpus')
+    c.check(t.line(b'nmi').startswith('Error: the machine has no CPU'), 'nmi')
     c.check('system_powerdown' in t.line(b'help') and 'info mlock' in t.line(b'info help'), 'help')
     c.check(re.fullmatch(r'compat_monitor0: filename=unix:.*,server=on\r\n', t.line(b'info chardev')), 'info chardev')
     c.check(t.line(b'info qom-tree').startswith('/machine (none-machine)\r\n  /peripheral'), 'info qom-tree')

@@ -10,7 +10,7 @@
 #include "x86-harness.h"
 
 enum { ID = 0x20, TPR = 0x80, EOI = 0xb0, LDR = 0xd0, DFR = 0xe0, SVR = 0xf0, ESR = 0x280, ICR = 0x300, ICR2 = 0x310,
-       LVT_TIMER = 0x320, LVT_LINT0 = 0x350, TMICT = 0x380, TMCCT = 0x390, TDCR = 0x3e0 };
+       LVT_TIMER = 0x320, LVT_LINT0 = 0x350, LVT_LINT1 = 0x360, TMICT = 0x380, TMCCT = 0x390, TDCR = 0x3e0 };
 
 static X86CPU *enabled_cpu(void)
 {
@@ -178,6 +178,25 @@ START_TEST(a_sipi_that_comes_while_init_is_taken_is_not_lost)
 }
 END_TEST
 
+START_TEST(the_nmi_button_is_lint1)
+{
+    X86CPU *cpu = enabled_cpu();
+
+    apic_deliver_nmi(cpu);
+    ck_assert(!(cpu->st->pending & PENDING_NMI));       /* masked since the reset */
+    apic_reg_write(cpu, LVT_LINT1, 0x400);
+    apic_deliver_nmi(cpu);
+    ck_assert(cpu->st->pending & PENDING_NMI);
+    x86_cpu_lower(cpu, PENDING_NMI);
+    apic_reg_write(cpu, LVT_LINT1, 0x66);
+    apic_deliver_nmi(cpu);
+    ck_assert_int_eq(apic_ack(cpu), 0x66);
+    ck_assert(apic_write_base(cpu, 0xfee00000));
+    apic_deliver_nmi(cpu);
+    ck_assert(cpu->st->pending & PENDING_NMI);
+}
+END_TEST
+
 START_TEST(x2apic_refuses_what_the_manual_refuses)
 {
     X86CPU *cpu = enabled_cpu();
@@ -259,6 +278,7 @@ int main(void)
     tcase_add_test(tc, a_sipi_right_after_init_is_not_lost);
     tcase_add_test(tc, a_sipi_to_a_cpu_that_does_not_wait_for_one_is_lost);
     tcase_add_test(tc, a_sipi_that_comes_while_init_is_taken_is_not_lost);
+    tcase_add_test(tc, the_nmi_button_is_lint1);
     tcase_add_test(tc, x2apic_refuses_what_the_manual_refuses);
     tcase_add_test(tc, an_eoi_by_flag_counts_even_when_the_flag_is_switched_off);
     tcase_add_test(tc, illegal_vectors_are_errors);

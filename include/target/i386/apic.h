@@ -50,6 +50,8 @@ void apic_send_msi(uint64_t address, uint32_t data);
 void apic_deliver(uint32_t dest, bool logical, uint8_t delivery, uint8_t vector, bool level_trigger);
 /* EOI broadcasts reach the I/O APICs through this hook (vector); called with the machine lock held. */
 void apic_eoi_hook_add(void (*fn)(void *opaque, int vector), void *opaque);
+/* The NMI button: LINT1 as the guest set it up; without a local APIC, the NMI pin. The CPU's thread. */
+void apic_deliver_nmi(X86CPU *cpu);
 /* Tells the hooks of an EOI. */
 void apic_broadcast_eoi(int vector);
 /* The 8259's INTR output to all CPUs' LINT0 (the bootstrap processor takes it). Machine lock. */
