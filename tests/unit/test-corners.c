@@ -687,6 +687,29 @@ START_TEST(without_lam_its_bits_are_reserved)
 }
 END_TEST
 
+/* No counters: CPUID says so, their MSRs are not there, and RDPMC finds none, even where CR4.PCE opens it. */
+START_TEST(performance_counters_are_absent)
+{
+    static const unsigned msrs[] = { 0xc1, 0xc8, 0x186, 0x18d, 0x309, 0x345, 0x38d, 0x38e, 0x38f, 0x390, 0x4c1 };
+    X86CpuidOut none = { 0 }, leaf;
+
+    start(64);
+    leaf = x86_cpuid_leaf(cpu, 0xa, 0);
+    ck_assert_mem_eq(&leaf, &none, sizeof(leaf));
+    ck_assert(!x86_has(cpu, X86_FEAT_PDCM));
+    cpu->st->cr4 |= CR4_PCE;
+    for (unsigned n = 0; n < G_N_ELEMENTS(msrs); n++) {
+        cpu->st->regs[R_RCX] = msrs[n];
+        ck_assert_int_eq(exec("0f32"), EXCP_GP);
+        ck_assert_int_eq(exec("0f30"), EXCP_GP);
+        cpu->st->regs[R_RCX] = n;
+        ck_assert_int_eq(exec("0f33"), EXCP_GP);
+        cpu->st->regs[R_RCX] = n | 1u << 30;
+        ck_assert_int_eq(exec("0f33"), EXCP_GP);
+    }
+}
+END_TEST
+
 /* The A20 line masks what goes out: data and page-table entries alike. */
 START_TEST(a20_masks_physical_addresses)
 {
@@ -841,6 +864,7 @@ int main(void)
     tcase_add_test(tc, lam_holds_for_every_kind_of_data_access);
     tcase_add_test(tc, lam_of_supervisor_addresses_follows_the_paging_mode);
     tcase_add_test(tc, without_lam_its_bits_are_reserved);
+    tcase_add_test(tc, performance_counters_are_absent);
     tcase_add_test(tc, a20_masks_physical_addresses);
     tcase_add_test(tc, idt_error_codes_carry_ext);
     tcase_add_test(tc, lar_and_lsl_beyond_the_table_clear_zf_alone);
