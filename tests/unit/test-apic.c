@@ -272,6 +272,7 @@ int main(void)
     SRunner *sr;
     int failed;
 
+    tcase_set_timeout(tc, 60);                          /* a busy host gives two threads little */
     tcase_add_test(tc, the_highest_vector_is_first_and_masks_lower_ones);
     tcase_add_test(tc, the_task_priority_holds_interrupts_back);
     tcase_add_test(tc, destinations_reach_whom_they_name);
