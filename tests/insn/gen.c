@@ -70,6 +70,14 @@ static bool has_gate(unsigned gate)
     return known[gate] == 2;
 }
 
+/* A feature whose instructions only a host that has them can run. */
+static bool is_native(unsigned gate)
+{
+    int feat = x86_feat_find(x86_gate_names[gate]);
+
+    return feat >= 0 && (x86_feat_words[feat / 32].tcg_host >> feat % 32 & 1);
+}
+
 static const char *skip_reason_find(unsigned op)
 {
     const InsnRow *row = &x86_insn_rows[op];
@@ -77,7 +85,8 @@ static const char *skip_reason_find(unsigned op)
 
     for (int n = 0; n < 2; n++) {
         if (row->gates[n] && !has_gate(row->gates[n])) {
-            return g_strdup_printf("host or -cpu max without %s", x86_gate_names[row->gates[n]]);
+            return g_strdup_printf(is_native(row->gates[n]) ? "runs natively, and the host has no %s"
+                                   : "host or -cpu max without %s", x86_gate_names[row->gates[n]]);
         }
     }
     if (!strcmp(name, "sysexit") && gen_host_is_amd()) {
