@@ -15,6 +15,7 @@
 #define PAGE_TABLES_ADDR 0x9000     /* PML4, PDPT, four PDs */
 #define CMDLINE_ADDR 0x20000
 #define STACK_TOP 0x1fff0
+#define RESET_VECTOR 0xffff0
 /* boot_params (zero page) offsets */
 #define BP_ACPI_RSDP 0x070
 #define BP_E820_ENTRIES 0x1e8
@@ -213,6 +214,21 @@ static void cpu_enter_pvh(const DirectBoot *b, X86State *st)
     st->rip = b->kernel->entry;
 }
 
+/*
+ * A kernel may ask firmware for a reboot by a jump to f000:fff0 in real mode: Linux does on a hardware-reduced machine
+ * (it takes that for one with EFI), and with reboot=bios. Here that jump ends in a shutdown, by which a PC resets.
+ */
+static void reset_vector_write(AddressSpace *as)
+{
+    static const uint8_t code[16] = {
+        0x2e, 0x0f, 0x01, 0x1e, 0xf8, 0xff,     /* lidt cs:[fff8h]: no vectors */
+        0xcc,                                   /* int3 */
+        0xf4,
+    };
+
+    address_space_write(as, RESET_VECTOR, code, sizeof(code));
+}
+
 void directboot_run(DirectBoot *b, AddressSpace *as, X86CPU *bsp)
 {
     kernel_load(b->kernel, as);
@@ -221,6 +237,7 @@ void directboot_run(DirectBoot *b, AddressSpace *as, X86CPU *bsp)
     }
     address_space_write(as, CMDLINE_ADDR, b->cmdline, strlen(b->cmdline) + 1);
     address_space_write(as, GDT_ADDR, boot_gdt, sizeof(boot_gdt));
+    reset_vector_write(as);
     if (b->kernel->entry_kind == KERNEL_ENTRY_LINUX64) {
         boot_params_write(b, as);
         cpu_enter_linux64(b, as, bsp->st);

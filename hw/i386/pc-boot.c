@@ -22,6 +22,7 @@
 #define SMBIOS_ANCHOR 0xf0040
 #define SMBIOS_TABLE 0xf0080
 #define SEGMENT_END 0x100000
+#define RESET_VECTOR 0xffff0            /* directboot's: no table from here on */
 #define TABLES_ALIGN (64 * KiB)
 #define FIRMWARE_RESERVE (256 * KiB)    /* besides the tables: what firmware keeps at the top of low RAM */
 
@@ -138,7 +139,7 @@ static void boot_tables(PcMachine *pc)
     if (pc->acpi) {
         acpi_write_tables(pc->acpi, as, pc->tables_addr, RSDP_ADDR);
     }
-    smbios_write_tables(pc->smbios, as, SMBIOS_ANCHOR, SMBIOS_TABLE, SEGMENT_END - SMBIOS_TABLE);
+    smbios_write_tables(pc->smbios, as, SMBIOS_ANCHOR, SMBIOS_TABLE, RESET_VECTOR - SMBIOS_TABLE);
 }
 
 static void boot_reset(void *opaque)

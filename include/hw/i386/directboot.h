@@ -3,10 +3,10 @@
  * Direct boot: a kernel entered without firmware (docs/devel/tour.rst, "direct boot").
  *
  * The board gives what firmware would know; directboot_prepare() judges kernel, initrd and command line once (errors
- * are
- * the user's), and directboot_run() lays everything out in guest memory and sets the boot processor's state, at each
- * reset.
- * Low memory used: GDT 500h, boot_params 7000h, PVH start info 8000h, page tables 9000h..0efffh, command line 20000h.
+ * are the user's), and directboot_run() lays everything out in guest memory and sets the boot processor's state, at
+ * each reset.
+ * Low memory used: GDT 500h, boot_params 7000h, PVH start info 8000h, page tables 9000h..0efffh, command line 20000h,
+ * a reset for whom calls firmware's entry f000:fff0 (so the board's tables end below ffff0h).
  * Main thread. Test: tests/boot/.
  */
 #ifndef CLEAT_HW_I386_DIRECTBOOT_H
