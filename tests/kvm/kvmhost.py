@@ -24,6 +24,7 @@ import time
 PEER = '/usr/bin/qemu-system-x86_64'
 BEGIN, END = '@@begin-of-script@@', '@@end-of-script@@'
 DEAD_AFTER, ATTEMPTS, LOOK_EVERY = 120, 4, 0.2      # seconds, starts, seconds
+APPEND = 'console=ttyS0 panic=-1 quiet nokaslr mitigations=off no_timer_check'
 ENDED, DEAD, LATE = 'ended', 'dead', 'late'
 
 
@@ -32,6 +33,9 @@ def kvm_usable():
 
 
 def libraries_of(program):
+    with open(program, 'rb') as f:
+        if f.read(4) != b'\x7fELF':
+            return set()
     out = subprocess.run(['ldd', program], capture_output=True, text=True, check=False).stdout
     return set(re.findall(r'(/\S+) \(0x', out))
 
@@ -42,32 +46,51 @@ def copy_into(root, source, target):
     shutil.copy2(source, place, follow_symlinks=True)
 
 
-def make_extra_cpio(files, script, guest_dir, out):
-    """A second archive that the kernel unpacks over the first: the files, their libraries, the modules, the script."""
+def guest_files():
+    return os.environ.get('CLEAT_GUEST_DIR') or str(pathlib.Path(__file__).parents[2] / 'build' / 'guest')
+
+
+def make_initrd(files, script, module, out, outer=None):
+    """The test's initramfs, and behind it an archive that the kernel unpacks over it: the files, their libraries, KVM's
+    modules (module: the last one and its parameters), and /script, which the kernel's command line must name; or outer
+    as /script and the script as /script.real."""
     with tempfile.TemporaryDirectory() as root:
         for source, target in files.items():
             copy_into(root, source, target)
             for lib in libraries_of(source):
                 copy_into(root, lib, lib)
-        for module in ('irqbypass', 'kvm', 'kvm-amd'):
-            found = glob.glob(f'{guest_dir}/root/lib/modules/*/kernel/**/{module}.ko', recursive=True)
-            copy_into(root, found[0], f'/{module}.ko')
-        # npt=0: the peer's nested paging loses guests that use PAE paging at their first interrupt.
-        text = ('#!/bin/sh\ninsmod /irqbypass.ko\ninsmod /kvm.ko\ninsmod /kvm-amd.ko npt=0\nmount -t tmpfs tmp /tmp\n'
-                f'echo {BEGIN}\n{script}\necho {END}\n')
-        pathlib.Path(root, 'script').write_text(text, encoding='utf-8')
+        name, _, options = module.partition(' ')
+        for ko in ('irqbypass', 'kvm', name):
+            found = glob.glob(f'{guest_files()}/root/lib/modules/*/kernel/**/{ko}.ko', recursive=True)
+            copy_into(root, found[0], f'/{ko}.ko')
+        text = (f'#!/bin/sh\ninsmod /irqbypass.ko\ninsmod /kvm.ko\ninsmod /{name}.ko {options}\n'
+                f'mount -t tmpfs tmp /tmp\necho {BEGIN}\n{script}\necho {END}\n')
+        pathlib.Path(root, 'script').write_text(outer or text, encoding='utf-8')
+        pathlib.Path(root, 'script.real').write_text(text, encoding='utf-8')
         listing = subprocess.run(['find', '.'], cwd=root, capture_output=True, check=True).stdout
-        with open(out, 'wb') as f:
-            subprocess.run(['cpio', '-o', '-H', 'newc', '--quiet'], cwd=root, input=listing, stdout=f, check=True)
+        extra = subprocess.run(['cpio', '-o', '-H', 'newc', '--quiet'], cwd=root, input=listing, capture_output=True,
+                               check=True).stdout
+    first = pathlib.Path(guest_files(), 'initramfs.cpio.gz').read_bytes()
+    pathlib.Path(out).write_bytes(first + b'\0' * (-len(first) % 512) + extra)
 
 
-def host_ends(cmd, log, timeout, dead_after=None):
+def result_of(log):
+    """What the script wrote."""
+    text = log.decode('utf-8', 'replace').replace('\r', '')
+    if BEGIN not in text:
+        raise RuntimeError(f'the nested host did not come up:\n{text[-2000:]}')
+    return text.split(BEGIN, 1)[1].split(END, 1)[0].lstrip('\n')
+
+
+def host_ends(cmd, log, timeout, dead_after=None, terminal=None):
     """Runs a host with its output in the file `log`: ENDED, DEAD (it wrote nothing for dead_after seconds and was
-    killed) or LATE (it wrote, but not its end, for `timeout` seconds, and was killed)."""
+    killed) or LATE (it wrote, but not its end, for `timeout` seconds, and was killed). terminal: a descriptor for a
+    host that writes the log itself."""
     start = written = time.monotonic()
     size = 0
-    with open(log, 'wb') as f, subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stdout=f,
-                                                stderr=subprocess.DEVNULL) as host:
+    with open(log, 'wb') as f, subprocess.Popen(
+            cmd, stdin=terminal or subprocess.DEVNULL, stdout=terminal or f,
+            stderr=terminal or subprocess.DEVNULL) as host:
         while True:
             try:
                 host.wait(LOOK_EVERY)
@@ -101,34 +124,24 @@ def where(cmd):
     return 'its CPUs are at ' + (' '.join(re.findall('[RE]IP=[0-9a-f]+', text)) or 'unknown places')
 
 
-def host_runs(cmd, log, timeout, dead_after=None):
+def host_runs(cmd, log, timeout, dead_after=None, terminal=None):
     """What a host wrote (bytes): that of the first that did not die, or else of the last."""
     for attempt in range(1, ATTEMPTS + 1):
-        if host_ends(cmd, log, timeout, dead_after) != DEAD:
+        if host_ends(cmd, log, timeout, dead_after, terminal) != DEAD:
             break
         print(f'attempt {attempt} of {ATTEMPTS}: the host died' + (', again' if attempt < ATTEMPTS else ''), flush=True)
     return pathlib.Path(log).read_bytes()
 
 
 def run_nested(files, script, timeout, memory):
-    guest_dir = os.environ.get('CLEAT_GUEST_DIR') or str(pathlib.Path(__file__).parents[2] / 'build' / 'guest')
     with tempfile.TemporaryDirectory() as work:
-        extra, initrd = f'{work}/extra.cpio', f'{work}/initrd'
-        make_extra_cpio(files, script, guest_dir, extra)
-        with open(initrd, 'wb') as f:
-            f.write(pathlib.Path(guest_dir, 'initramfs.cpio.gz').read_bytes())
-            f.write(b'\0' * (-f.tell() % 512))
-            f.write(pathlib.Path(extra).read_bytes())
+        # npt=0: the peer's nested paging loses guests that use PAE paging at their first interrupt.
+        make_initrd(files, script, 'kvm-amd npt=0', f'{work}/initrd')
         cmd = [os.environ.get('CLEAT_KVMHOST_PEER') or PEER, '-M', 'q35', '-accel', 'tcg', '-cpu', 'max', '-smp', '2',
                '-m', str(memory), '-nodefaults', '-display', 'none', '-serial', 'stdio', '-no-reboot',
-               '-monitor', f'unix:{work}/monitor,server=on,wait=off', '-kernel', f'{guest_dir}/vmlinuz',
-               '-initrd', initrd, '-append', 'console=ttyS0 panic=-1 quiet nokaslr '
-               'mitigations=off no_timer_check cleat.exec=sh,/script']
-        text = host_runs(cmd, os.environ.get('CLEAT_KVMHOST_LOG') or f'{work}/log', timeout)
-        text = text.decode('utf-8', 'replace').replace('\r', '')
-    if BEGIN not in text:
-        raise RuntimeError(f'the nested host did not come up:\n{text[-2000:]}')
-    return text.split(BEGIN, 1)[1].split(END, 1)[0].lstrip('\n')
+               '-monitor', f'unix:{work}/monitor,server=on,wait=off', '-kernel', f'{guest_files()}/vmlinuz',
+               '-initrd', f'{work}/initrd', '-append', f'{APPEND} cleat.exec=sh,/script']
+        return result_of(host_runs(cmd, os.environ.get('CLEAT_KVMHOST_LOG') or f'{work}/log', timeout))
 
 
 def run_here(files, script, timeout):

@@ -21,7 +21,8 @@ bench = importlib.import_module('bench-mlock')
 OURS, PEER = '/usr/bin/qemu-ours', '/usr/bin/qemu-peer'     # they look for data beside their folder
 FIRMWARE = ('/usr/share/seabios/bios-256k.bin',)
 PEER_DATA = ('/usr/share/seabios/bios-256k.bin', '/usr/share/seabios/kvmvapic.bin', '/usr/share/qemu/kvmvapic.bin',
-             '/usr/share/seabios/linuxboot_dma.bin', '/usr/share/qemu/linuxboot_dma.bin')
+             '/usr/share/seabios/linuxboot_dma.bin', '/usr/share/qemu/linuxboot_dma.bin',
+             '/usr/share/seabios/vgabios-stdvga.bin', '/usr/lib/ipxe/qemu/efi-e1000.rom')
 MODES = ('off', 'on', 'on-fault')
 MARKS = {'-S': '', 'bare': 'No bootable device', 'plain': 'No bootable device', 'kernel': 'BOOT-OK'}
 # measure MARK COMMAND: its sizes, when the mark is in the log and the size was the same three times, or after a minute.

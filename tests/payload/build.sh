@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# build.sh SOURCE_DIR BITS END OUT: one payload ROM (64 KiB) for -bios. BITS: 16, 32, 64.
+# build.sh SOURCE_DIR BITS END OUT ELF: one payload ROM (64 KiB) for -bios, and the same with symbols. BITS: 16, 32, 64.
 set -eu
-src=$1 bits=$2 end=$3 out=$4
+src=$1 bits=$2 end=$3 out=$4 elf=$5
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 flags="-m$bits -DEND=$end -O1 -ffreestanding -fno-pic -fno-pie -fno-stack-protector -fcf-protection=none
@@ -22,6 +22,6 @@ data=0x10000
 [ "$bits" != 16 ] || data=0x9000    # -m16 makes 16-bit addresses
 [ "$bits" = 64 ] || emulation=elf_i386
 # shellcheck disable=SC2086 # a list of files
-ld -m $emulation --defsym=DATA=$data -T "$src/payload.ld" --no-warn-rwx-segments $objects -o "$work/payload.elf"
-objcopy -O binary -j .text -j .reset "$work/payload.elf" "$out"
+ld -m $emulation --defsym=DATA=$data -T "$src/payload.ld" --no-warn-rwx-segments $objects -o "$elf"
+objcopy -O binary -j .text -j .reset "$elf" "$out"
 truncate -s 65536 "$out"
