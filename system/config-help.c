@@ -7,6 +7,7 @@
 
 #include "accel/accel.h"
 #include "system/config-internal.h"
+#include "system/machine.h"
 #include "util/log.h"
 #include "util/trace.h"
 
@@ -43,7 +44,8 @@ static void help_one_prop(const Property *p, void *opaque)
 {
     g_autofree char *type = prop_type_name(p);
 
-    printf("  %s=<%s>%s%s\n", p->name, type, p->help ? " - " : "", p->help ? p->help : "");
+    printf("  %s=<%s>%s%s%s\n", p->name, type, p->help ? " - " : "", p->help ? p->help : "",
+           p->set == machine_part_set ? " (not available in this build yet)" : "");
 }
 
 /* "-machine NAME,help". */
@@ -55,6 +57,9 @@ static int help_machine_props(const Config *c)
         return help_fail(c->help_use, "machine type", c->machine_type);
     }
     printf("%s options:\n", c->machine_type);
+    for (const MachineKey *key = config_machine_keys; key->name; key++) {
+        printf("  %s=<%s> - %s\n", key->name, key->type, key->help);
+    }
     type_prop_foreach(type, help_one_prop, NULL);
     return 0;
 }

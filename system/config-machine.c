@@ -5,6 +5,7 @@
  * both spellings end in the same place. Main thread. Tests: tests/unit/test-options.c, tests/cli/.
  */
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 #include <time.h>
 
@@ -161,6 +162,39 @@ static bool config_machine_memory(Config *c, const KeyVals *kv, const OptionUse 
                                       keyvals_get(kv, "slots", NULL), 1, use, errp));
 }
 
+const MachineKey config_machine_keys[] = {
+    { "kernel", "string", "as -kernel", offsetof(Config, kernel) },
+    { "initrd", "string", "as -initrd", offsetof(Config, initrd) },
+    { "append", "string", "as -append", offsetof(Config, append) },
+    { "firmware", "string", "as -bios", offsetof(Config, bios) },
+    { "memory-backend", "id", "the memory backend that is the main memory", 0 },
+    { "boot", "keys", "boot.KEY=VALUE, the keys of -boot", 0 },
+    { "memory", "keys", "memory.size, memory.max-size, memory.slots, as -m", 0 },
+    { "smp", "keys", "smp.KEY=VALUE, the keys of -smp", 0 },
+    { NULL, NULL, NULL, 0 },
+};
+
+/* A key that another option sets too, or a property of the machine. */
+static bool config_machine_key(Config *c, const PropPair *pair, Error **errp)
+{
+    const MachineKey *key = config_machine_keys;
+
+    while (key->name && strcmp(key->name, pair->key)) {
+        key++;
+    }
+    if (key->name && !strcmp(key->type, "keys")) {
+        error_set(errp, "Parameter '%s=%s' is no value: use %s", pair->key, pair->value, key->help);
+        return false;
+    }
+    if (key->text) {
+        *(const char **)((char *)c + key->text) = pair->value;
+        return true;
+    }
+    /* One of a list (sgx-epc.0.memdev) is set by the list's name. */
+    keyvals_set(c->machine_props, g_str_has_prefix(pair->key, "sgx-epc.") ? "sgx-epc" : pair->key, pair->value);
+    return true;
+}
+
 bool config_machine(Config *c, const OptionUse *use, Error **errp)
 {
     const char *type = keyvals_get(use->kv, "type", NULL);
@@ -180,8 +214,8 @@ bool config_machine(Config *c, const OptionUse *use, Error **errp)
     for (int i = 0; i < use->kv->n; i++) {
         const PropPair *pair = &use->kv->pairs[i];
 
-        if (strcmp(pair->key, "type") && strcmp(pair->key, "accel")) {
-            keyvals_set(c->machine_props, pair->key, pair->value);
+        if (strcmp(pair->key, "type") && strcmp(pair->key, "accel") && !config_machine_key(c, pair, errp)) {
+            return false;
         }
     }
     return config_smp_merge(c, smp, use, errp) && config_boot_merge(c, boot, use, errp)

@@ -244,6 +244,13 @@ static const Property machine_props[] = {
     PROP_FIELD("graphics", PROP_BOOL, Machine, graphics, true, "off: firmware and console without a display"),
     PROP_FIELD("dump-guest-core", PROP_BOOL, Machine, dump_guest_core, true, "guest memory in core dumps"),
     PROP_FIELD("mem-merge", PROP_BOOL, Machine, mem_merge, true, "let the host merge equal pages (KSM)"),
+    MACHINE_PART("confidential-guest-support", "string", NULL, "encrypted guest memory"),
+    MACHINE_PART("memory-encryption", "string", NULL, "encrypted guest memory"),
+    MACHINE_PART("dtb", "string", NULL, "a device tree"),
+    MACHINE_PART("dumpdtb", "string", NULL, "a device tree"),
+    MACHINE_PART("dt-compatible", "string", NULL, "a device tree"),
+    MACHINE_PART("phandle-start", "int", "0", "a device tree"),
+    MACHINE_PART("suppress-vmdesc", "bool", "off", "migration"),
     PROP_END
 };
 static const Type machine_type = { .name = "machine", .abstract = true, .size = sizeof(Machine),

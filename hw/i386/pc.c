@@ -145,6 +145,10 @@ static const Property pc_machine_props[] = {
     PROP_FIELD("hpet", PROP_BOOL, PcMachine, parent.hpet_on, true, "the HPET"),
     PROP_FIELD("vmport", PROP_ONOFFAUTO, PcMachine, parent.vmport, ON_OFF_AUTO_AUTO, "the VMware back door port"),
     PROP_FIELD("i8042", PROP_BOOL, PcMachine, i8042_enabled, true, "the keyboard controller"),
+    MACHINE_PART("sata", "bool", "off", "a SATA controller"),
+    MACHINE_PART("smbus", "bool", "off", "an SMBus controller"),
+    MACHINE_PART("default-bus-bypass-iommu", "bool", "off", "an IOMMU"),
+    MACHINE_PART("max-fw-size", "size", "8M", "flash memory for firmware"),
     { .name = "smbios-entry-point-type", .kind = PROP_ENUM, .offset = offsetof(PcMachine, smbios_entry),
       .has_default = true, .enum_names = smbios_entries, .help = "SMBIOS 2.8 (32) or 3.0 (64) entry point" },
     PROP_END

@@ -268,6 +268,8 @@ static const Property x86_machine_props[] = {
     PROP_FIELD("smm", PROP_ONOFFAUTO, Machine, smm, ON_OFF_AUTO_AUTO, "system management mode"),
     PROP_FIELD("pit", PROP_ONOFFAUTO, Machine, pit, ON_OFF_AUTO_AUTO, "the 8254 timer"),
     PROP_FIELD("pic", PROP_ONOFFAUTO, Machine, pic, ON_OFF_AUTO_AUTO, "the 8259 pair"),
+    MACHINE_PART("bus-lock-ratelimit", "int", "0", "a limit on bus locks"),
+    MACHINE_PART("sgx-epc", "string", NULL, "memory of SGX"),
     { .name = "x-oem-id", .kind = PROP_CUSTOM, .type_name = "string", .set = oem_id_set, .get = oem_id_get,
       .help = "ACPI tables' OEM id, 6 characters" },
     { .name = "x-oem-table-id", .kind = PROP_CUSTOM, .type_name = "string", .set = oem_table_id_set,

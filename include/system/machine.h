@@ -126,6 +126,15 @@ const Type *machine_type_default(void);
 char *machine_user_name(const Type *type);
 /* mem-merge and dump-guest-core take effect on RAM made from now on: after -machine's properties, before -object. */
 void machine_apply_memory_policy(const Machine *m);
+/*
+ * A property that asks for a part that this build does not have (`part`: "a SATA controller"): only `without`, the text
+ * of the default, is taken; NULL for strings. Types: bool, size, int, string.
+ */
+#define MACHINE_PART(n, type, without, part) \
+    { .name = n, .kind = PROP_CUSTOM, .type_name = type, .def_str = without, .set = machine_part_set, \
+      .get = machine_part_get, .help = part }
+bool machine_part_set(Object *obj, const Property *p, const char *value, Error **errp);
+char *machine_part_get(Object *obj, const Property *p, Error **errp);
 /* Allocates or adopts (memory-backend) main memory as m->ram, of config.ram_size bytes. */
 bool machine_init_ram(Machine *m, const char *block_name, Error **errp);
 
