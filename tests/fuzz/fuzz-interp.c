@@ -188,9 +188,9 @@ static void change_segment(Input *in, X86Segment *s)
 
 static void change_control(Input *in, X86State *st)
 {
-    switch (take(in, 1) % 12) {
+    switch (take(in, 1) % 13) {
     case 0: st->cr0 ^= take_value(in) & 0xe005003f; break;
-    case 1: st->cr4 ^= take_value(in) & 0x771fff; break;
+    case 1: st->cr4 ^= take_value(in) & (0x771fff | CR4_LAM_SUP); break;
     case 2: st->efer ^= take_value(in) & (EFER_SCE | EFER_LME | EFER_NXE); break;
     case 3: st->rflags ^= take_value(in) & 0x3f7fd5; break;
     case 4: st->cr3 = take_value(in); break;
@@ -200,6 +200,7 @@ static void change_control(Input *in, X86State *st)
     case 8: st->dr[take(in, 1) & 3] = take_value(in); break;
     case 9: st->dr[7] = take_value(in) & 0xffff2fff; break;
     case 10: st->xs.pkru = (uint32_t)take_value(in); break;
+    case 11: x86_cpu_set_a20(fuzz.cpu, take(in, 1) & 1); break;
     default: st->ev.interrupt_shadow = take(in, 1) & 3; break;
     }
 }
@@ -210,7 +211,7 @@ static void change_vector(Input *in, X86XSave *xs)
     case 0: xs->fcw = take(in, 2); break;
     case 1: xs->fsw = take(in, 2); break;
     case 2: xs->ftw = take(in, 1); break;
-    case 3: xs->mxcsr = take(in, 2); break;
+    case 3: xs->mxcsr = take(in, 3) & x86_mxcsr_mask(fuzz.cpu); break;
     case 4: memset(xs->xmm, take(in, 1), sizeof(xs->xmm)); break;
     default: xs->k[take(in, 1) & 7] = take_value(in); break;
     }
@@ -239,7 +240,7 @@ static void settle_x87(X86XSave *xs)
 {
     xs->fcw = (xs->fcw & 0x1f7f) | 0x40;
     xs->fsw = xs->fsw & ~xs->fcw & 0x3f ? xs->fsw | 0x8080 : xs->fsw & ~0x8080;
-    xs->mxcsr_mask = 0xffff;
+    xs->mxcsr_mask = x86_mxcsr_mask(fuzz.cpu);
 }
 
 static void settle_virtual(X86State *st)
