@@ -12,6 +12,7 @@
 
 #include "accel/accel.h"
 #include "system/loop.h"
+#include "target/i386/apic.h"
 #include "target/i386/cpu.h"
 
 #define KVM_SLOTS_MAX 512
@@ -56,6 +57,8 @@ typedef struct KvmVcpu {
     bool debug_stale;           /* tell the kernel of points and steps at the next entry; set while stopped */
     bool tsc_known;             /* the kernel has tsc_offset */
     uint64_t tsc_offset;        /* X86State's when it was last exchanged */
+    bool lapic_known;
+    X86ApicRegs lapic;          /* as the kernel's local APIC was when it was last read */
     uint64_t exits, rescues;
 } KvmVcpu;
 

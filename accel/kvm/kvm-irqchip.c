@@ -292,6 +292,19 @@ void kvm_apic_get(VCpu *vcpu)
     r->esr_pending = 0;
     r->pv_eoi_pending = false;
     apic_timer_note_count(cpu, lapic_reg(&l, 0x390));
+    kvm_vcpu(vcpu)->lapic = *r;
+    kvm_vcpu(vcpu)->lapic_known = true;
+}
+
+/*
+ * What the registers were when they were read is not put back: other vCPUs and devices may have sent interrupts
+ * meanwhile, which the kernel's have and ours lack. Reset, INIT and a loaded state change ours, and are put.
+ */
+static bool lapic_unchanged(VCpu *vcpu)
+{
+    const KvmVcpu *v = kvm_vcpu(vcpu);
+
+    return v->lapic_known && !memcmp(&v->lapic, &X86_CPU(vcpu)->apic->regs, sizeof(v->lapic));
 }
 
 int kvm_apic_put(VCpu *vcpu)
@@ -300,7 +313,7 @@ int kvm_apic_put(VCpu *vcpu)
     struct kvm_lapic_state l = { { 0 } };
     const X86ApicRegs *r;
 
-    if (kvm_state->irqchip == KVM_CHIP_OFF || !cpu->apic) {
+    if (kvm_state->irqchip == KVM_CHIP_OFF || !cpu->apic || lapic_unchanged(vcpu)) {
         return 0;
     }
     r = &cpu->apic->regs;

@@ -77,6 +77,8 @@ class Result:
         self.ok, self.bad, self.skipped = [], {}, []
         for line in lines:
             word = line.split(' ')
+            if len(word) < 2:           # a machine that was stopped in the middle
+                continue
             if word[0] == 'ok':
                 self.ok.append(word[1])
             elif word[0] == 'FAIL':
@@ -93,10 +95,16 @@ def read_absent():
             if line.strip() and not line.startswith('#')}
 
 
-def read_table(path):
+def read_rows(path, heading=''):
+    """The rows of the first table behind a heading: (name patterns, the other columns)."""
     text = pathlib.Path(path).read_text(encoding='utf-8')
+    text = text[text.index(f'\n{heading}'):]
     rows = text[text.index('.. csv-table::'):].split('\n\n')[1]
-    return [row[0].split() for row in csv.reader(rows.split('\n'), skipinitialspace=True) if row]
+    return [(row[0].split(), row[1:]) for row in csv.reader(rows.split('\n'), skipinitialspace=True) if row]
+
+
+def read_table(path):
+    return [patterns for patterns, _ in read_rows(path)]
 
 
 def judge_ours(result, args):

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the debugger's points and steps become in KVM_SET_GUEST_DEBUG (api.rst 4.87), and what its exits mean. There is
- * no KVM here: the ioctl is taken over. tests/kvm/test-accel.py and test-gdb.py are with a real one.
+ * What the debugger's points and steps become in KVM_SET_GUEST_DEBUG (api.rst 4.87), and what its exits mean; that a
+ * stop loses no interrupt. There is no KVM here: the ioctl is taken over. tests/kvm/test-accel.py and test-gdb.py are
+ * with a real one.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -16,13 +17,23 @@ void __wrap_kvm_state_get(VCpu *cpu);
 
 #define VCPU_FD 77
 static struct kvm_guest_debug told;
-static int tellings, fetches;
+static int tellings, fetches, lapic_puts;
+static struct kvm_lapic_state kernel_lapic;
 static KvmState state;
 static KvmVcpu vcpu;
 
 int __wrap_kvm_ioctl(int fd, unsigned long request, void *arg)
 {
     ck_assert_int_eq(fd, VCPU_FD);
+    if (request == KVM_GET_LAPIC) {
+        *(struct kvm_lapic_state *)arg = kernel_lapic;
+        return 0;
+    }
+    if (request == KVM_SET_LAPIC) {
+        kernel_lapic = *(struct kvm_lapic_state *)arg;
+        lapic_puts++;
+        return 0;
+    }
     ck_assert_uint_eq(request, KVM_SET_GUEST_DEBUG);
     told = *(struct kvm_guest_debug *)arg;
     tellings++;
@@ -225,6 +236,30 @@ START_TEST(exceptions_of_the_guest_go_back_to_it)
 }
 END_TEST
 
+/* Others run on, or run again earlier: what they send must not be overwritten by what was read before. */
+START_TEST(a_stop_loses_no_interrupt)
+{
+    X86CPU *cpu = setup();
+
+    kernel_lapic = (struct kvm_lapic_state){ { 0 } };
+    lapic_puts = 0;
+    ck_assert_int_eq(kvm_apic_put(&cpu->vcpu), 0);      /* at first the kernel knows nothing */
+    ck_assert_int_eq(lapic_puts, 1);
+    kvm_apic_get(&cpu->vcpu);
+    kernel_lapic.regs[0x210] = 4;                       /* IRR: vector 22h comes */
+    ck_assert_int_eq(kvm_apic_put(&cpu->vcpu), 0);
+    ck_assert_int_eq(lapic_puts, 1);
+    ck_assert_int_eq(kernel_lapic.regs[0x210], 4);
+    kvm_apic_get(&cpu->vcpu);
+    ck_assert_uint_eq(cpu->apic->regs.irr[1], 4);
+    cpu->apic->regs.tpr = 0x40;                         /* as a loaded state does */
+    ck_assert_int_eq(kvm_apic_put(&cpu->vcpu), 0);
+    ck_assert_int_eq(lapic_puts, 2);
+    ck_assert_int_eq(kernel_lapic.regs[0x80], 0x40);
+    ck_assert_int_eq(kernel_lapic.regs[0x210], 4);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("kvm-debug");
@@ -238,6 +273,7 @@ int main(void)
     tcase_add_test(tc, a_step_is_told_with_the_interrupts);
     tcase_add_test(tc, exits_stop_at_points);
     tcase_add_test(tc, exceptions_of_the_guest_go_back_to_it);
+    tcase_add_test(tc, a_stop_loses_no_interrupt);
     suite_add_tcase(s, tc);
     runner = srunner_create(s);
     srunner_run_all(runner, CK_ENV);
