@@ -63,13 +63,15 @@ static void reset_common(X86CPU *cpu)
     x86_update_mode(cpu);
 }
 
-static void reset_fpu(X86State *st)
+static void reset_fpu(X86CPU *cpu)
 {
+    X86State *st = cpu->st;
+
     memset(&st->xs, 0, sizeof(st->xs));
     st->xs.fcw = 0x40;
     st->xs.ftw = 0xff;
     st->xs.mxcsr = 0x1f80;
-    st->xs.mxcsr_mask = 0xffff;
+    st->xs.mxcsr_mask = x86_mxcsr_mask(cpu);
     st->xs.xstate_bv = XFEATURE_X87 | XFEATURE_SSE;
 }
 
@@ -108,7 +110,7 @@ void x86_cpu_reset(X86CPU *cpu)
 
     st->cr0 = 0x60000010;
     st->xcr0 = XFEATURE_X87;
-    reset_fpu(st);
+    reset_fpu(cpu);
     reset_msrs(cpu);
     atomic_store(&st->pending, 0);
     atomic_store(&st->a20_mask, ~0ull);

@@ -53,6 +53,7 @@ static void state_pre_save(void *opaque)
 {
     X86State *st = opaque;
 
+    st->xs.mxcsr_mask = x86_mxcsr_mask(st->self);       /* the model's, whoever ran it */
     if (!st->self->code_written || runstate_is_running()) {
         st->tsc_saved = x86_rdtsc(st->self);            /* else it stands still, and is there (cpu.c) */
     }

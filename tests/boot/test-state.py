@@ -3,9 +3,12 @@
 """The whole machine's state: saved in mid-boot, loaded in a fresh process, saved again: the same bytes; both machines
 then boot to their end. A damaged file gives one sentence, and the machine that refused it goes on.
 
-Usage: test-state.py EMULATOR
+Usage: test-state.py EMULATOR [--long]
+With --long (or CLEAT_TEST_LONG=1): each board with 1, 2 and 4 CPUs, stopped at each place.
 """
+import itertools
 import json
+import os
 import pathlib
 import random
 import re
@@ -16,8 +19,9 @@ import tempfile
 
 import guestlib
 
-# Where the console stands when the machine is stopped: early, and with devices and the second CPU at work.
-STOPS = ('Memory: ', 'PCI host bridge to bus')
+# Where the console stands when the machine is stopped: early; with devices and all CPUs at work; in user space.
+EARLY, DEVICES, LATE = 'Memory: ', 'NET: Registered PF_NETLINK', 'Run /init as init process'
+SUBSET = (('q35', 1, EARLY), ('pc', 2, DEVICES), ('q35', 4, LATE), ('microvm', 4, DEVICES), ('pc', 1, EARLY))
 
 
 class Vm:
@@ -79,7 +83,10 @@ def check_equal(first, second):
         a, b = entries(one), entries(two)
         differ = [k for k in {**a, **b} if a.get(k) != b.get(k)]
         for k in differ[:10]:
-            print(f'{k[0]} {k[1].hex()}:\n  {a.get(k, b"")[:2000]!r}\n  {b.get(k, b"")[:2000]!r}')
+            x, y = a.get(k, b''), b.get(k, b'')
+            at = next((i for i, (c, d) in enumerate(zip(x, y)) if c != d), min(len(x), len(y)))
+            print(f'{k[0]} {k[1].hex()}, sizes {len(x)} and {len(y)}, at {at}:')
+            print(f'  {x[max(at - 100, 0):at + 60]!r}\n  {y[max(at - 100, 0):at + 60]!r}')
         sys.exit(f'{len(differ)} entries differ after save, load, save')
 
 
@@ -99,7 +106,7 @@ def test_mid_boot(emulator, work, machine, smp, stop):
 def test_damage(emulator, work):
     """Cut short or changed at some place, in another machine, or no file: refused, and nothing is lost."""
     vm = Vm(emulator, work, 'c', 'q35', 1)
-    vm.console.expect(STOPS[0], 300)
+    vm.console.expect(EARLY, 300)
     assert 'stop the machine first' in vm.qmp('x-state-save', filename=f'{work}/no')['error']['desc']
     vm.good('stop')
     vm.good('x-state-save', filename=f'{work}/one')
@@ -126,10 +133,11 @@ def test_damage(emulator, work):
 
 
 def main():
+    long = '--long' in sys.argv[2:] or os.environ.get('CLEAT_TEST_LONG') == '1'
+    rows = tuple(itertools.product(('q35', 'pc', 'microvm'), (1, 2, 4), (EARLY, DEVICES, LATE))) if long else SUBSET
     guestlib.need_guest()
     with tempfile.TemporaryDirectory() as work:
-        for machine, smp, stop in (('q35', 1, STOPS[0]), ('pc', 2, STOPS[1]), ('q35', 2, STOPS[1]),
-                                   ('pc', 1, STOPS[0])):
+        for machine, smp, stop in rows:
             test_mid_boot(sys.argv[1], work, machine, smp, stop)
             print(f'ok: {machine} -smp {smp}, at {stop!r}', flush=True)
         test_damage(sys.argv[1], work)
