@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Direct boot of Linux through the 64-bit boot protocol (Documentation/arch/x86/boot.rst, "64-bit Boot Protocol") and
- * of ELF kernels through PVH (Xen's docs/misc/pvh.pandoc, public/arch-x86/hvm/start_info.h).
+ * Direct boot of Linux through the 64-bit and 32-bit boot protocols (Documentation/arch/x86/boot.rst), of ELF kernels
+ * through PVH (Xen's docs/misc/pvh.pandoc, public/arch-x86/hvm/start_info.h), and of multiboot kernels (multiboot.c).
  *
  * Contract and low-memory map in include/hw/i386/directboot.h.
  */
-#include "hw/i386/directboot.h"
+#include "hw/i386/multiboot.h"
 
 #include <string.h>
 
@@ -35,25 +35,97 @@ void e820_add(DirectBoot *b, uint64_t addr, uint64_t size, E820Type type)
     }
 }
 
-/* As high as kernel and protocol allow, on a page. */
-static bool initrd_place(DirectBoot *b, hwaddr low_end, Error **errp)
+/* ---- files beside the kernel ---- */
+
+static BootModule *module_add(DirectBoot *b, const char *file, const char *what, Error **errp)
+{
+    BootModule m = { 0 };
+
+    m.data = map_file(file, what, &m.len, errp);
+    if (!m.data) {
+        return NULL;
+    }
+    b->module = g_renew(BootModule, b->module, b->n_module + 1);
+    b->module[b->n_module] = m;
+    return &b->module[b->n_module++];
+}
+
+/* The initrd goes as high as kernel and protocol allow, on a page. */
+static bool initrd_take(DirectBoot *b, const char *file, hwaddr low_end, Error **errp)
 {
     hwaddr top = MIN(low_end, b->kernel->initrd_max + 1);
+    BootModule *m = module_add(b, file, "initrd", errp);
 
-    if (b->initrd_len > top || ((top - b->initrd_len) & ~0xfffull) < b->kernel->end) {
-        error_set(errp, "the initrd (%zu bytes) and the kernel do not fit into the guest's memory below 0x%llx",
-                  b->initrd_len, (unsigned long long)top);
+    if (!m) {
         return false;
     }
-    b->initrd_addr = (top - b->initrd_len) & ~0xfffull;
+    if (m->len > top || ((top - m->len) & ~0xfffull) < b->kernel->end) {
+        error_set(errp, "the initrd (%zu bytes) and the kernel do not fit into the guest's memory below 0x%llx", m->len,
+                  (unsigned long long)top);
+        return false;
+    }
+    m->addr = (top - m->len) & ~0xfffull;
     return true;
+}
+
+/* Up to the next single comma; two commas stand for one. */
+static char *list_word(const char **at)
+{
+    GString *word = g_string_new(NULL);
+    const char *p = *at;
+
+    for (; *p && (*p != ',' || p[1] == ','); p++) {
+        p += *p == ',';
+        g_string_append_c(word, *p);
+    }
+    *at = *p ? p + 1 : p;
+    return g_string_free(word, FALSE);
+}
+
+/* Multiboot's modules follow the kernel, each on a page. */
+static bool modules_take(DirectBoot *b, const char *list, hwaddr low_end, Error **errp)
+{
+    hwaddr next = b->kernel->end;
+    size_t args = 0;
+
+    while (*list) {
+        g_autofree char *word = list_word(&list);
+        g_autofree char *file = g_strndup(g_strchug(word), strcspn(word, " "));
+        BootModule *m = module_add(b, file, "module", errp);
+
+        if (!m) {
+            return false;
+        }
+        m->args = g_steal_pointer(&word);
+        m->addr = (next + 0xfff) & ~0xfffull;
+        next = m->addr + m->len;
+        args += strlen(m->args) + 1;
+        if (next > low_end) {
+            error_set(errp, "module '%s' (%zu bytes) does not fit into the guest's memory behind the kernel", file,
+                      m->len);
+            return false;
+        }
+        if (b->n_module > MULTIBOOT_MODULES_MAX || args > MULTIBOOT_ARGS_MAX) {
+            error_set(errp, "-initrd names too many modules: at most %d, with %d bytes of arguments in all",
+                      MULTIBOOT_MODULES_MAX, MULTIBOOT_ARGS_MAX);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A multiboot kernel finds its own name before what -append says. */
+static char *command_line(const KernelImage *k, const char *kernel, const char *append)
+{
+    append = append ? append : "";
+    return k->entry_kind == KERNEL_ENTRY_MULTIBOOT ? g_strdup_printf("%s %s", kernel, append) : g_strdup(append);
 }
 
 DirectBoot *directboot_prepare(const char *kernel, const char *initrd, const char *append, hwaddr low_end, Error **errp)
 {
     DirectBoot *b = g_new0(DirectBoot, 1);
+    bool ok = true;
 
-    b->cmdline = g_strdup(append ? append : "");
     b->kernel = kernel_open(kernel, errp);
     if (!b->kernel) {
         goto fail;
@@ -63,18 +135,19 @@ DirectBoot *directboot_prepare(const char *kernel, const char *initrd, const cha
                   (unsigned long long)b->kernel->start, (unsigned long long)b->kernel->end);
         goto fail;
     }
+    b->cmdline = command_line(b->kernel, kernel, append);
     if (strlen(b->cmdline) > b->kernel->cmdline_max) {
         error_set(errp, "the kernel command line has %zu characters, and this kernel takes %u", strlen(b->cmdline),
                   b->kernel->cmdline_max);
         goto fail;
     }
     if (initrd) {
-        b->initrd = map_file(initrd, "initrd", &b->initrd_len, errp);
-        if (!b->initrd || !initrd_place(b, low_end, errp)) {
-            goto fail;
-        }
+        ok = b->kernel->entry_kind == KERNEL_ENTRY_MULTIBOOT ? modules_take(b, initrd, low_end, errp)
+                                                             : initrd_take(b, initrd, low_end, errp);
     }
-    return b;
+    if (ok) {
+        return b;
+    }
 fail:
     directboot_free(b);
     return NULL;
@@ -84,11 +157,17 @@ void directboot_free(DirectBoot *b)
 {
     if (b) {
         kernel_free(b->kernel);
-        unmap_file(b->initrd, b->initrd_len);
+        for (int i = 0; i < b->n_module; i++) {
+            unmap_file(b->module[i].data, b->module[i].len);
+            g_free(b->module[i].args);
+        }
+        g_free(b->module);
         g_free(b->cmdline);
         g_free(b);
     }
 }
+
+/* ---- what the kernel is told ---- */
 
 static void put32(uint8_t *p, uint32_t v)
 {
@@ -111,8 +190,10 @@ static void boot_params_write(const DirectBoot *b, AddressSpace *as)
     bp[BP_TYPE_OF_LOADER] = 0xff;       /* no assigned loader number */
     bp[BP_LOADFLAGS] |= 1;              /* loaded high */
     put32(bp + BP_CMD_LINE_PTR, CMDLINE_ADDR);
-    put32(bp + BP_RAMDISK_IMAGE, b->initrd_addr);
-    put32(bp + BP_RAMDISK_SIZE, b->initrd_len);
+    if (b->n_module) {
+        put32(bp + BP_RAMDISK_IMAGE, b->module[0].addr);
+        put32(bp + BP_RAMDISK_SIZE, b->module[0].len);
+    }
     put64(bp + BP_ACPI_RSDP, b->rsdp);
     bp[BP_E820_ENTRIES] = MIN(b->n_e820, BP_E820_MAX);
     for (int i = 0; i < bp[BP_E820_ENTRIES]; i++) {
@@ -133,14 +214,16 @@ static void pvh_info_write(const DirectBoot *b, AddressSpace *as)
 
     put32(info, 0x336ec578);            /* magic */
     put32(info + 4, 1);                 /* version */
-    put32(info + 12, b->initrd ? 1 : 0);
+    put32(info + 12, b->n_module);      /* at most one */
     put64(info + 16, PVH_INFO_ADDR + 56);
     put64(info + 24, CMDLINE_ADDR);
     put64(info + 32, b->rsdp);
     put64(info + 40, map);
     put32(info + 48, b->n_e820);
-    put64(info + 56, b->initrd_addr);
-    put64(info + 64, b->initrd_len);
+    if (b->n_module) {
+        put64(info + 56, b->module[0].addr);
+        put64(info + 64, b->module[0].len);
+    }
     address_space_write(as, PVH_INFO_ADDR, info, sizeof(info));
     for (int i = 0; i < b->n_e820; i++) {
         uint8_t e[24] = { 0 };
@@ -152,25 +235,29 @@ static void pvh_info_write(const DirectBoot *b, AddressSpace *as)
     }
 }
 
-/* Flat segments where boot.rst wants them: 10h code, 18h data; 20h a 32-bit code segment for PVH. */
-static const uint64_t boot_gdt[] = { 0, 0, 0x00af9b000000ffff, 0x00cf93000000ffff, 0x00cf9b000000ffff,
-                                     0x00008b0000000067 };
+/* ---- the processor ---- */
 
-static X86Segment flat_segment(unsigned selector)
+/* Flat segments where boot.rst wants them: 10h code (of the kernel's mode), 18h data; then a busy TSS. */
+#define CODE64 0x00af9b000000ffff
+#define CODE32 0x00cf9b000000ffff
+enum { SEL_CODE = 0x10, SEL_DATA = 0x18, SEL_TSS = 0x20 };
+
+static X86Segment flat_segment(unsigned selector, uint64_t descriptor)
 {
-    uint64_t d = boot_gdt[selector / 8];
-
-    return (X86Segment) { .selector = selector, .limit = UINT32_MAX, .attr = d >> 32 & 0xf0ff00 };
+    return (X86Segment) { .selector = selector, .limit = UINT32_MAX, .attr = descriptor >> 32 & 0xf0ff00 };
 }
 
-static void cpu_set_flat(X86State *st, unsigned code)
+static void cpu_set_flat(AddressSpace *as, X86State *st, uint64_t code)
 {
-    st->gdt = (X86Table) { GDT_ADDR, sizeof(boot_gdt) - 1 };
+    const uint64_t gdt[] = { 0, 0, code, 0x00cf93000000ffff, 0x00008b0000000067 };
+
+    address_space_write(as, GDT_ADDR, gdt, sizeof(gdt));
+    st->gdt = (X86Table) { GDT_ADDR, sizeof(gdt) - 1 };
     st->idt = (X86Table) { 0, 0 };
     for (int i = 0; i < SEG_COUNT; i++) {
-        st->seg[i] = flat_segment(i == SEG_CS ? code : 0x18);
+        st->seg[i] = i == SEG_CS ? flat_segment(SEL_CODE, code) : flat_segment(SEL_DATA, gdt[SEL_DATA / 8]);
     }
-    st->tr = (X86Segment) { .selector = 0x28, .limit = 0x67, .attr = DESC_P | 0xb << 8 };
+    st->tr = (X86Segment) { .selector = SEL_TSS, .limit = 0x67, .attr = DESC_P | 0xb << 8 };
     st->rflags = FL_1;
     memset(st->regs, 0, sizeof(st->regs));
     st->regs[R_RSP] = STACK_TOP;
@@ -195,7 +282,7 @@ static void page_tables_write(AddressSpace *as)
 static void cpu_enter_linux64(const DirectBoot *b, AddressSpace *as, X86State *st)
 {
     page_tables_write(as);
-    cpu_set_flat(st, 0x10);
+    cpu_set_flat(as, st, CODE64);
     st->cr3 = PAGE_TABLES_ADDR;
     st->cr4 = CR4_PAE;
     st->efer = EFER_LME | EFER_LMA;
@@ -204,13 +291,13 @@ static void cpu_enter_linux64(const DirectBoot *b, AddressSpace *as, X86State *s
     st->rip = b->kernel->entry;
 }
 
-static void cpu_enter_pvh(const DirectBoot *b, X86State *st)
+/* Protected mode without paging, as PVH, multiboot and Linux's 32-bit entry want it. */
+static void cpu_enter_32(const DirectBoot *b, AddressSpace *as, X86State *st)
 {
-    cpu_set_flat(st, 0x20);
+    cpu_set_flat(as, st, CODE32);
     st->cr0 = CR0_PE | CR0_ET;
     st->cr4 = 0;
     st->efer = 0;
-    st->regs[R_RBX] = PVH_INFO_ADDR;
     st->rip = b->kernel->entry;
 }
 
@@ -231,19 +318,35 @@ static void reset_vector_write(AddressSpace *as)
 
 void directboot_run(DirectBoot *b, AddressSpace *as, X86CPU *bsp)
 {
+    X86State *st = bsp->st;
+
     kernel_load(b->kernel, as);
-    if (b->initrd) {
-        address_space_write(as, b->initrd_addr, b->initrd, b->initrd_len);
+    for (int i = 0; i < b->n_module; i++) {
+        address_space_write(as, b->module[i].addr, b->module[i].data, b->module[i].len);
     }
     address_space_write(as, CMDLINE_ADDR, b->cmdline, strlen(b->cmdline) + 1);
-    address_space_write(as, GDT_ADDR, boot_gdt, sizeof(boot_gdt));
     reset_vector_write(as);
-    if (b->kernel->entry_kind == KERNEL_ENTRY_LINUX64) {
+    switch (b->kernel->entry_kind) {
+    case KERNEL_ENTRY_LINUX64:
         boot_params_write(b, as);
-        cpu_enter_linux64(b, as, bsp->st);
-    } else {
+        cpu_enter_linux64(b, as, st);
+        break;
+    case KERNEL_ENTRY_LINUX32:
+        boot_params_write(b, as);
+        cpu_enter_32(b, as, st);
+        st->regs[R_RSI] = BOOT_PARAMS_ADDR;
+        break;
+    case KERNEL_ENTRY_PVH:
         pvh_info_write(b, as);
-        cpu_enter_pvh(b, bsp->st);
+        cpu_enter_32(b, as, st);
+        st->regs[R_RBX] = PVH_INFO_ADDR;
+        break;
+    case KERNEL_ENTRY_MULTIBOOT:
+        multiboot_info_write(b, as, CMDLINE_ADDR);
+        cpu_enter_32(b, as, st);
+        st->regs[R_RAX] = MULTIBOOT_BOOTLOADER_MAGIC;
+        st->regs[R_RBX] = MULTIBOOT_INFO_ADDR;
+        break;
     }
     x86_update_mode(bsp);
 }

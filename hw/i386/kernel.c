@@ -5,7 +5,7 @@
  * Everything read from the file is judged here before use: offsets and sizes against the file, addresses against each
  * other and 4 GiB. Nothing of the guest is touched before kernel_load().
  */
-#include "hw/i386/kernel.h"
+#include "hw/i386/multiboot.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -58,21 +58,6 @@ void unmap_file(uint8_t *data, size_t len)
     }
 }
 
-static uint16_t get16(const uint8_t *p)
-{
-    return p[0] | p[1] << 8;
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-    return get16(p) | (uint32_t)get16(p + 2) << 16;
-}
-
-static uint64_t get64(const uint8_t *p)
-{
-    return get32(p) | (uint64_t)get32(p + 4) << 32;
-}
-
 /* ---- ELF ---- */
 
 static bool segment_add(KernelImage *k, const uint8_t *data, size_t len, const Elf64_Phdr *ph, Error **errp)
@@ -111,7 +96,8 @@ static uint32_t note_find_pvh(const uint8_t *data, size_t len, const Elf64_Phdr 
     }
     end = ph->p_offset + ph->p_filesz;
     while (end - at >= 12) {
-        uint32_t name_len = get32(data + at), desc_len = get32(data + at + 4), type = get32(data + at + 8);
+        uint32_t name_len = kernel_get32(data + at), desc_len = kernel_get32(data + at + 4);
+        uint32_t type = kernel_get32(data + at + 8);
         uint64_t desc = at + 12 + ((uint64_t)name_len + 3) / 4 * 4;
         uint64_t next = desc + ((uint64_t)desc_len + 3) / 4 * 4;
 
@@ -119,7 +105,7 @@ static uint32_t note_find_pvh(const uint8_t *data, size_t len, const Elf64_Phdr 
             break;
         }
         if (type == NOTE_PVH_ENTRY && name_len == 4 && !memcmp(data + at + 12, "Xen", 4) && desc_len >= 4) {
-            return get32(data + desc);
+            return kernel_get32(data + desc);
         }
         at = next;
     }
@@ -129,7 +115,7 @@ static uint32_t note_find_pvh(const uint8_t *data, size_t len, const Elf64_Phdr 
 /* Program header n of either class as a 64-bit one; false: it is outside the file. */
 static bool phdr_get(const uint8_t *data, size_t len, bool is64, int n, Elf64_Phdr *out)
 {
-    uint64_t off = is64 ? get64(data + 32) : get32(data + 28);
+    uint64_t off = is64 ? kernel_get64(data + 32) : kernel_get32(data + 28);
     size_t size = is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
     Elf32_Phdr p32;
 
@@ -146,12 +132,11 @@ static bool phdr_get(const uint8_t *data, size_t len, bool is64, int n, Elf64_Ph
     return true;
 }
 
-/* Takes the segments of an ELF executable, and its PVH entry where there is one into *pvh. */
-static bool elf_take(KernelImage *k, const uint8_t *data, size_t len, uint32_t *pvh, Error **errp)
+bool kernel_take_elf(KernelImage *k, const uint8_t *data, size_t len, uint32_t *pvh, Error **errp)
 {
     bool is64 = data[EI_CLASS] == ELFCLASS64;
-    int n = get16(data + (is64 ? 56 : 44));
-    unsigned machine = get16(data + 18);
+    int n = kernel_get16(data + (is64 ? 56 : 44));
+    unsigned machine = kernel_get16(data + 18);
 
     if (data[EI_DATA] != ELFDATA2LSB || (is64 ? machine != EM_X86_64 : machine != EM_386)) {
         error_set(errp, "it is an ELF file for another machine (e_machine %u)", machine);
@@ -175,11 +160,11 @@ static bool elf_take(KernelImage *k, const uint8_t *data, size_t len, uint32_t *
         error_set(errp, "it has no loadable segment");
         return false;
     }
-    k->entry = is64 ? get64(data + 24) : get32(data + 24);
+    k->entry = is64 ? kernel_get64(data + 24) : kernel_get32(data + 24);
     return true;
 }
 
-static bool is_elf(const uint8_t *data, size_t len)
+bool kernel_is_elf(const uint8_t *data, size_t len)
 {
     return len >= sizeof(Elf64_Ehdr) && !memcmp(data, ELFMAG, SELFMAG);
 }
@@ -188,11 +173,11 @@ static bool kernel_parse_elf(KernelImage *k, const uint8_t *data, size_t len, Er
 {
     uint32_t pvh = 0;
 
-    if (!elf_take(k, data, len, &pvh, errp)) {
+    if (!kernel_take_elf(k, data, len, &pvh, errp)) {
         return false;
     }
     if (!pvh) {
-        error_set(errp, "it is an ELF file without a PVH entry note, and other ELF kernels are not available yet");
+        error_set(errp, "it is an ELF file with neither a multiboot header nor a PVH entry note");
         return false;
     }
     k->entry_kind = KERNEL_ENTRY_PVH;
@@ -207,8 +192,8 @@ static bool kernel_parse_elf(KernelImage *k, const uint8_t *data, size_t len, Er
 /* The payload as an ELF file whose segments are taken; false leaves the image as it was. */
 static bool bzimage_take_payload(KernelImage *k, const uint8_t *data, size_t len, size_t protected_at, Error **errp)
 {
-    uint64_t off = protected_at + (uint64_t)get32(data + 0x248);
-    uint64_t size = get32(data + 0x24c);
+    uint64_t off = protected_at + (uint64_t)kernel_get32(data + 0x248);
+    uint64_t size = kernel_get32(data + 0x24c);
     size_t out_len;
     uint32_t pvh = 0;
 
@@ -220,57 +205,58 @@ static bool bzimage_take_payload(KernelImage *k, const uint8_t *data, size_t len
     if (!k->payload) {
         return false;
     }
-    if (!is_elf(k->payload, out_len)) {
+    if (!kernel_is_elf(k->payload, out_len)) {
         error_set(errp, "its payload is not an ELF file");
         return false;
     }
-    return elf_take(k, k->payload, out_len, &pvh, errp);
+    return kernel_take_elf(k, k->payload, out_len, &pvh, errp);
 }
 
-/* The image's own decompressor: loaded where the header prefers, entered at its 64-bit entry (0x200 in). */
+/* The image's own decompressor: loaded where the header prefers; its 64-bit entry is 0x200 in, the 32-bit one first. */
 static void bzimage_take_whole(KernelImage *k, const uint8_t *data, size_t len, size_t protected_at)
 {
-    hwaddr pref = get64(data + 0x258);
-    uint64_t init_size = get32(data + 0x260);
+    hwaddr pref = kernel_get64(data + 0x258);
+    uint64_t init_size = kernel_get32(data + 0x260);
 
     g_clear_pointer(&k->payload, g_free);
     k->seg[0] = (KernelSegment) { data + protected_at, len - protected_at, len - protected_at, pref };
     k->n_seg = 1;
-    k->entry = pref + 0x200;
+    k->entry = pref + (k->entry_kind == KERNEL_ENTRY_LINUX64 ? 0x200 : 0);
     k->start = pref;
     k->end = pref + MAX(init_size, len - protected_at);
 }
 
 static bool kernel_parse_bzimage(KernelImage *k, const uint8_t *data, size_t len, Error **errp)
 {
-    unsigned version = get16(data + 0x206);
+    unsigned version = kernel_get16(data + 0x206);
+    uint64_t pref = kernel_get64(data + 0x258), init_size = kernel_get32(data + 0x260);
     size_t protected_at = ((data[0x1f1] ? data[0x1f1] : 4) + 1u) * 512;
     unsigned header_end = 0x202 + data[0x201];
     g_autoptr(Error) why = NULL;
 
-    if (version < 0x20c || len < 0x268 || protected_at >= len || header_end > protected_at) {
-        error_set(errp, "its boot protocol is %u.%02u; 2.12 or newer with a 64-bit entry is needed", version >> 8,
-                  version & 255);
+    if (version < 0x20a || !(data[0x211] & 1)) {
+        error_set(errp, "its boot protocol is %u.%02u%s; a direct boot needs a bzImage of 2.10 or newer (the firmware "
+                  "of -bios boots older ones)", version >> 8, version & 255, data[0x211] & 1 ? "" : ", loaded low");
         return false;
     }
-    if (!(data[0x211] & 1) || !(get16(data + 0x236) & 1)) {
-        error_set(errp, "it is not a bzImage with a 64-bit entry");
+    if (protected_at >= len || header_end > protected_at) {
+        error_set(errp, "its set-up code reaches beyond the file's end");
         return false;
     }
-    if (get64(data + 0x258) > UINT32_MAX || get64(data + 0x258) + get32(data + 0x260) > UINT32_MAX) {
+    if (pref > UINT32_MAX || pref + init_size > UINT32_MAX) {
         error_set(errp, "it wants to be loaded beyond 4 GiB");
         return false;
     }
-    k->entry_kind = KERNEL_ENTRY_LINUX64;
+    k->entry_kind = version >= 0x20c && kernel_get16(data + 0x236) & 1 ? KERNEL_ENTRY_LINUX64 : KERNEL_ENTRY_LINUX32;
     k->setup_header_len = MIN(header_end, 0x1f1 + 0x90u) - 0x1f1;
     memcpy(k->setup_header, data + 0x1f1, k->setup_header_len);
-    k->cmdline_max = get32(data + 0x238);
-    k->initrd_max = get32(data + 0x22c);
+    k->cmdline_max = kernel_get32(data + 0x238);
+    k->initrd_max = kernel_get32(data + 0x22c);
     if (!bzimage_take_payload(k, data, len, protected_at, &why)) {
         k->n_seg = 0;
         bzimage_take_whole(k, data, len, protected_at);
     } else {
-        k->end = MAX(k->end, k->start + get32(data + 0x260));
+        k->end = MAX(k->end, k->start + init_size);
     }
     return true;
 }
@@ -281,12 +267,14 @@ KernelImage *kernel_parse(const uint8_t *data, size_t len, const char *name, Err
     Error *err = NULL;
     bool ok = false;
 
-    if (is_elf(data, len)) {
-        ok = kernel_parse_elf(k, data, len, &err);
-    } else if (len >= 0x268 && get16(data + 0x1fe) == 0xaa55 && !memcmp(data + 0x202, "HdrS", 4)) {
+    if (len >= 0x268 && kernel_get16(data + 0x1fe) == 0xaa55 && !memcmp(data + 0x202, "HdrS", 4)) {
         ok = kernel_parse_bzimage(k, data, len, &err);
+    } else if (multiboot_is(data, len)) {               /* ELF files among them: whether by PVH or this is their word */
+        ok = multiboot_parse(k, data, len, &err);
+    } else if (kernel_is_elf(data, len)) {
+        ok = kernel_parse_elf(k, data, len, &err);
     } else {
-        error_set(&err, "it is neither a bzImage nor an ELF file");
+        error_set(&err, "it is neither a bzImage nor a multiboot or ELF file");
     }
     if (!ok) {
         error_prepend(&err, "cannot load kernel '%s': ", name);

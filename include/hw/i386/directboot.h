@@ -5,8 +5,9 @@
  * The board gives what firmware would know; directboot_prepare() judges kernel, initrd and command line once (errors
  * are the user's), and directboot_run() lays everything out in guest memory and sets the boot processor's state, at
  * each reset.
- * Low memory used: GDT 500h, boot_params 7000h, PVH start info 8000h, page tables 9000h..0efffh, command line 20000h,
- * a reset for whom calls firmware's entry f000:fff0 (so the board's tables end below ffff0h).
+ * Low memory used: GDT 500h, boot_params or multiboot information 7000h, PVH start info or multiboot modules 8000h,
+ * page tables 9000h..0efffh, command line and other strings 20000h, a reset for whom calls firmware at f000:fff0 (so
+ * the board's tables end below ffff0h).
  * Main thread. Test: tests/boot/.
  */
 #ifndef CLEAT_HW_I386_DIRECTBOOT_H
@@ -22,11 +23,18 @@ typedef struct E820Entry {
 } E820Entry;
 #define E820_MAX 128
 
+/* A file beside the kernel: Linux's and PVH's one initrd, or multiboot's modules. */
+typedef struct BootModule {
+    uint8_t *data;                  /* mapped file */
+    size_t len;
+    hwaddr addr;
+    char *args;                     /* multiboot: its word on the command line, the file's name first */
+} BootModule;
+
 typedef struct DirectBoot {
     KernelImage *kernel;
-    uint8_t *initrd;                /* mapped file, or NULL */
-    size_t initrd_len;
-    hwaddr initrd_addr;
+    BootModule *module;
+    int n_module;
     char *cmdline;
     /* filled by the board before directboot_run */
     E820Entry e820[E820_MAX];       /* sorted by address */

@@ -4,10 +4,10 @@
  *
  * kernel_open() maps the file (privately, so a later change of the file does no harm), recognises it, and unpacks a
  * bzImage's payload; kernel_load() copies its segments to guest memory, again at each reset.
- * Formats: Linux/x86 bzImage, boot protocol 2.08 and newer with the 64-bit entry (Documentation/arch/x86/boot.rst);
- * ELF64 and ELF32
- * executables, with a PVH entry note (XEN_ELFNOTE_PHYS32_ENTRY) where there is one. Main thread.
- * Test: tests/boot/test-start.py, tests/fuzz/fuzz-loader.c.
+ * Formats: Linux/x86 bzImage, boot protocol 2.10 and newer, by its 64-bit entry or, where it has none, its 32-bit entry
+ * (Documentation/arch/x86/boot.rst); multiboot (multiboot.h); ELF64 and ELF32 executables with a PVH entry note
+ * (XEN_ELFNOTE_PHYS32_ENTRY). Main thread.
+ * Test: tests/boot/test-start.py, tests/boot/test-multiboot.py, tests/fuzz/fuzz-loader.c.
  */
 #ifndef CLEAT_HW_I386_KERNEL_H
 #define CLEAT_HW_I386_KERNEL_H
@@ -19,7 +19,9 @@
 
 typedef enum KernelEntry {
     KERNEL_ENTRY_LINUX64,           /* 64-bit mode, rsi = boot_params */
+    KERNEL_ENTRY_LINUX32,           /* 32-bit protected mode, esi = boot_params */
     KERNEL_ENTRY_PVH,               /* 32-bit protected mode, ebx = hvm_start_info */
+    KERNEL_ENTRY_MULTIBOOT,         /* 32-bit protected mode, ebx = multiboot information */
 } KernelEntry;
 
 typedef struct KernelSegment {
@@ -49,6 +51,26 @@ KernelImage *kernel_open(const char *path, Error **errp);
 KernelImage *kernel_parse(const uint8_t *data, size_t len, const char *name, Error **errp);
 void kernel_free(KernelImage *k);
 void kernel_load(const KernelImage *k, AddressSpace *as);
+
+/* For the formats' own files: ELF recognised, its segments and entry taken, its PVH entry (if any) put into *pvh. */
+bool kernel_is_elf(const uint8_t *data, size_t len);
+bool kernel_take_elf(KernelImage *k, const uint8_t *data, size_t len, uint32_t *pvh, Error **errp);
+
+/* Little-endian numbers at any address. */
+static inline uint16_t kernel_get16(const uint8_t *p)
+{
+    return p[0] | p[1] << 8;
+}
+
+static inline uint32_t kernel_get32(const uint8_t *p)
+{
+    return kernel_get16(p) | (uint32_t)kernel_get16(p + 2) << 16;
+}
+
+static inline uint64_t kernel_get64(const uint8_t *p)
+{
+    return kernel_get32(p) | (uint64_t)kernel_get32(p + 4) << 32;
+}
 
 /*
  * Unpacks what a Linux bzImage may carry (gzip, bzip2, lzma, xz, lz4 "legacy" frames, zstd), recognised by its magic.
