@@ -6,10 +6,12 @@ run(files, script, timeout) puts the files (host path -> absolute path there; pr
 the shell script; it returns its output. The nested case needs CLEAT_GUEST_DIR (kernel with modules, initramfs); its
 console can be followed in the file CLEAT_KVMHOST_LOG, and CLEAT_KVMHOST_PEER names another program to nest in.
 
-The nested host itself may die: its kernel hangs in the emulated SVM, both CPUs spin, and not even a `timeout` in there
-fires. So whoever writes nothing for DEAD_AFTER seconds is dead and is started again, up to ATTEMPTS times; scripts must
-not be silent for that long (each of their steps has a time limit of 60 s). A host that writes, or that comes to its
-end, is judged by what it wrote, and is never tried again.
+The nested host itself may die. Its kernel patches a branch in __schedule() when the first VM comes or the last one goes
+(static key preempt_notifier_key), and one CPU then spins in the INT3 of that patch while the other waits for it; not
+even a `timeout` in there fires. So a VM that does nothing is there all the time, and a kernel that sees such a lockup
+panics. Whoever panics, or writes nothing for DEAD_AFTER seconds, is dead and is started again, up to ATTEMPTS times;
+scripts must not be silent for that long (each of their steps has a time limit of 60 s). A host that writes, or that
+comes to its end, is judged by what it wrote, and is never tried again.
 """
 import glob
 import os
@@ -25,6 +27,13 @@ PEER = '/usr/bin/qemu-system-x86_64'
 BEGIN, END = '@@begin-of-script@@', '@@end-of-script@@'
 DEAD_AFTER, ATTEMPTS, LOOK_EVERY = 120, 4, 0.2      # seconds, starts, seconds
 APPEND = 'console=ttyS0 panic=-1 quiet nokaslr mitigations=off no_timer_check'
+APPEND_NESTED = APPEND + ' watchdog_thresh=20 softlockup_panic=1'
+PANIC = b'Kernel panic'
+# The first of the files is an emulator.
+HOLD = '''{emulator} -accel kvm -M q35 -m 16 -S -nodefaults -display none </dev/null >/dev/null 2>&1 & hold=$!
+{script}
+kill -9 $hold
+'''
 ENDED, DEAD, LATE = 'ended', 'dead', 'late'
 
 
@@ -83,9 +92,9 @@ def result_of(log):
 
 
 def host_ends(cmd, log, timeout, dead_after=None, terminal=None):
-    """Runs a host with its output in the file `log`: ENDED, DEAD (it wrote nothing for dead_after seconds and was
-    killed) or LATE (it wrote, but not its end, for `timeout` seconds, and was killed). terminal: a descriptor for a
-    host that writes the log itself."""
+    """Runs a host with its output in the file `log`: ENDED, DEAD (its kernel panicked, or it wrote nothing for
+    dead_after seconds and was killed) or LATE (it wrote, but not its end, for `timeout` seconds, and was killed).
+    terminal: a descriptor for a host that writes the log itself."""
     start = written = time.monotonic()
     size = 0
     with open(log, 'wb') as f, subprocess.Popen(
@@ -94,7 +103,7 @@ def host_ends(cmd, log, timeout, dead_after=None, terminal=None):
         while True:
             try:
                 host.wait(LOOK_EVERY)
-                return ENDED
+                return DEAD if PANIC in pathlib.Path(log).read_bytes() else ENDED
             except subprocess.TimeoutExpired:
                 now = time.monotonic()
             if os.path.getsize(log) > size:
@@ -134,13 +143,14 @@ def host_runs(cmd, log, timeout, dead_after=None, terminal=None):
 
 
 def run_nested(files, script, timeout, memory):
+    script = HOLD.format(emulator=next(iter(files.values())), script=script)
     with tempfile.TemporaryDirectory() as work:
         # npt=0: the peer's nested paging loses guests that use PAE paging at their first interrupt.
         make_initrd(files, script, 'kvm-amd npt=0', f'{work}/initrd')
         cmd = [os.environ.get('CLEAT_KVMHOST_PEER') or PEER, '-M', 'q35', '-accel', 'tcg', '-cpu', 'max', '-smp', '2',
                '-m', str(memory), '-nodefaults', '-display', 'none', '-serial', 'stdio', '-no-reboot',
                '-monitor', f'unix:{work}/monitor,server=on,wait=off', '-kernel', f'{guest_files()}/vmlinuz',
-               '-initrd', f'{work}/initrd', '-append', f'{APPEND} cleat.exec=sh,/script']
+               '-initrd', f'{work}/initrd', '-append', f'{APPEND_NESTED} cleat.exec=sh,/script']
         return result_of(host_runs(cmd, os.environ.get('CLEAT_KVMHOST_LOG') or f'{work}/log', timeout))
 
 
