@@ -8,8 +8,9 @@ PACKAGES_BUILD="gcc libc6-dev make meson ninja-build pkg-config python3 libglib2
 PACKAGES_GUEST="busybox-static cpio xz-utils gzip zstd lz4 bzip2"
 # Beyond these, what only the tests use: table checkers, peers, fuzzers, cross compilers, the sandbox.
 PACKAGES_TEST="acpica-tools dmidecode qemu-system-x86 seabios clang libclang-rt-14-dev llvm
- gcc-mingw-w64-x86-64 binutils gdb socat strace util-linux git debootstrap bochs bochs-term bochsbios vgabios isolinux
- syslinux-common xorriso"
+ gcc-mingw-w64-x86-64 binutils gdb socat strace util-linux git debootstrap"
+# What test.sh --long needs besides: a host with a whole VMX, where there is no /dev/kvm.
+PACKAGES_LONG="bochs bochs-term bochsbios vgabios isolinux syslinux-common xorriso"
 
 # packages_install NAME...: installs those that are missing; says so first.
 packages_install() {
