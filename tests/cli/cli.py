@@ -4,6 +4,7 @@ import atexit
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -28,6 +29,22 @@ class Checks:
     def end(self):
         print('%d checks, %d failures' % (self.count, len(self.failures)))
         sys.exit(1 if self.failures or not self.count else 0)
+
+
+def connect(path, seconds=10):
+    """A socket of the emulator's, once it is there and listens; `seconds` is its time limit from then on, too."""
+    end = time.time() + seconds
+    while True:
+        s = socket.socket(socket.AF_UNIX)
+        s.settimeout(seconds)
+        try:
+            s.connect(path)
+            return s
+        except OSError:
+            s.close()
+            if time.time() > end:
+                raise
+            time.sleep(0.01)
 
 
 def has_asan(emulator):

@@ -28,7 +28,7 @@ BEGIN, END = '@@begin-of-script@@', '@@end-of-script@@'
 DEAD_AFTER, ATTEMPTS, LOOK_EVERY = 120, 4, 0.2      # seconds, starts, seconds
 APPEND = 'console=ttyS0 panic=-1 quiet nokaslr mitigations=off no_timer_check'
 APPEND_NESTED = APPEND + ' watchdog_thresh=20 softlockup_panic=1'
-PANIC = b'Kernel panic'
+PANIC = b'not syncing: softlockup'       # not a guest's own panic
 # The first of the files is an emulator.
 HOLD = '''{emulator} -accel kvm -M q35 -m 16 -S -nodefaults -display none </dev/null >/dev/null 2>&1 & hold=$!
 {script}

@@ -6,7 +6,6 @@ usage: fault.py EMULATOR
 """
 import json
 import os
-import socket
 import sys
 import tempfile
 import time
@@ -38,12 +37,7 @@ class Guest:
         self.process = cli.start(sys.argv[1], ['-M', 'q35', '-cpu', 'max', '-accel', 'tcg', '-smp', '2', '-m', '16',
                                                '-nodefaults', '-display', 'none', '-bios', bios, '-debugcon',
                                                'file:' + self.log, '-qmp', 'unix:%s,server=on,wait=off' % path])
-        end = time.time() + 10
-        while not os.path.exists(path) and time.time() < end:
-            time.sleep(0.01)
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(10)
-        self.sock.connect(path)
+        self.sock = cli.connect(path)
         self.file = self.sock.makefile('rb')
         self.file.readline()
         self.run('qmp_capabilities')

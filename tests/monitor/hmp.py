@@ -6,10 +6,8 @@ usage: hmp.py EMULATOR
 """
 import os
 import re
-import socket
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cli'))
 import cli  # noqa: E402
@@ -19,17 +17,7 @@ PROMPT = b'(qemu) '
 
 class Terminal:
     def __init__(self, path):
-        end = time.time() + 10
-        while True:
-            try:
-                self.sock = socket.socket(socket.AF_UNIX)
-                self.sock.connect(path)
-                break
-            except OSError:
-                if time.time() > end:
-                    raise
-                time.sleep(0.01)
-        self.sock.settimeout(10)
+        self.sock = cli.connect(path)
         self.banner = self.until_prompt()
 
     def until_prompt(self):

@@ -6,7 +6,6 @@ usage: qmp.py EMULATOR
 """
 import json
 import os
-import socket
 import sys
 import tempfile
 import time
@@ -19,17 +18,7 @@ class Client:
     """One connection; events that come in between are kept."""
 
     def __init__(self, path):
-        end = time.time() + 10
-        while True:
-            try:
-                self.sock = socket.socket(socket.AF_UNIX)
-                self.sock.connect(path)
-                break
-            except OSError:
-                if time.time() > end:
-                    raise
-                time.sleep(0.01)
-        self.sock.settimeout(10)
+        self.sock = cli.connect(path)
         self.file = self.sock.makefile('rb')
         self.events = []
         self.greeting = json.loads(self.file.readline())
