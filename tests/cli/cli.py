@@ -31,14 +31,14 @@ class Checks:
         sys.exit(1 if self.failures or not self.count else 0)
 
 
-def connect(path, seconds=10):
+def connect(address, seconds=10, family=socket.AF_UNIX):
     """A socket of the emulator's, once it is there and listens; `seconds` is its time limit from then on, too."""
     end = time.time() + seconds
     while True:
-        s = socket.socket(socket.AF_UNIX)
+        s = socket.socket(family)
         s.settimeout(seconds)
         try:
-            s.connect(path)
+            s.connect(address)
             return s
         except OSError:
             s.close()

@@ -33,7 +33,7 @@ class Vm:
         cmd = [EMULATOR, '-machine', 'none', '-nodefaults', '-display', 'none', '-S',
                '-qmp', 'unix:%s,server=on,wait=off' % self.path] + args
         self.p = subprocess.Popen(cmd, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=fds)
-        self.file = connect(socket.AF_UNIX, self.path).makefile('rwb')
+        self.file = cli.connect(self.path).makefile('rwb')
         self.file.readline()
         self.qmp('qmp_capabilities')
 
@@ -53,21 +53,6 @@ class Vm:
         out, err = self.p.communicate(timeout=10)
         c.check(self.p.returncode == 0, 'exit status %d: %s' % (self.p.returncode, err))
         return out
-
-
-def connect(family, address, seconds=10):
-    end = time.time() + seconds
-    while True:
-        s = socket.socket(family)
-        s.settimeout(seconds)
-        try:
-            s.connect(address)
-            return s
-        except OSError:
-            s.close()
-            if time.time() > end:
-                raise
-            time.sleep(0.01)
 
 
 def read_until(fd, what, seconds=10):
@@ -100,7 +85,7 @@ def check_tcp(c, folder):
     found = re.fullmatch(r'disconnected:tcp:127\.0\.0\.1:(\d+),server=on', vm.chardevs()['t']['filename'])
     c.check(found and vm.chardevs()['t']['frontend-open'], 'tcp: %s' % vm.chardevs()['t'])
     for n in range(2):                                      # one client after the other
-        s = connect(socket.AF_INET, ('127.0.0.1', int(found[1])))
+        s = cli.connect(('127.0.0.1', int(found[1])), family=socket.AF_INET)
         check_shell(c, s.sendall, s, 'tcp, client %d' % n)
         c.check(vm.chardevs()['t']['filename'].startswith('tcp:'), 'tcp: connected')
         s.close()
@@ -119,7 +104,7 @@ def check_port_range(c, folder):
 def check_telnet(c, folder):
     vm = Vm(folder, ['-chardev', 'socket,id=t,host=127.0.0.1,port=0,server=on,wait=off,telnet=on', '-mon', 't'])
     port = int(re.search(r':(\d+),server', vm.chardevs()['t']['filename'])[1])
-    s = connect(socket.AF_INET, ('127.0.0.1', port))
+    s = cli.connect(('127.0.0.1', port), family=socket.AF_INET)
     hello = read_until(s, PROMPT)
     c.check(hello.startswith(b'\xff\xfb\x01\xff\xfb\x03\xff\xfb\x00\xff\xfd\x00'), 'telnet: greeting %r' % hello[:16])
     s.sendall(b'in\xff\xfd\x01fo \xff\xfa\x18\x00xterm\xff\xf0sta\xff\xf1tus\r')        # DO, a subnegotiation, NOP
@@ -152,7 +137,7 @@ def check_passed_listener(c, folder):
     vm = Vm(folder, ['-chardev', 'socket,id=f,fd=%d,server=on,wait=off' % server.fileno(), '-mon', 'f'],
             fds=[server.fileno()])
     server.close()
-    s = connect(socket.AF_UNIX, path)
+    s = cli.connect(path)
     check_shell(c, s.sendall, s, 'fd=')
     s.close()
     vm.quit(c)
@@ -161,7 +146,7 @@ def check_passed_listener(c, folder):
 def check_abstract(c, folder):
     name = 'cleat-test-%d' % os.getpid()
     vm = Vm(folder, ['-chardev', 'socket,id=a,path=%s,abstract=on,server=on,wait=off' % name, '-mon', 'a'])
-    s = connect(socket.AF_UNIX, '\0' + name)
+    s = cli.connect('\0' + name)
     check_shell(c, s.sendall, s, 'abstract', 5)
     vm.quit(c)
 
@@ -218,7 +203,7 @@ def check_mux(c, folder):
     path = os.path.join(folder, 'mux')
     vm = Vm(folder, ['-chardev', 'socket,id=m,mux=on,path=%s,server=on,wait=off' % path, '-mon', 'm', '-mon', 'm',
                      '-echr', '20'])
-    s = connect(socket.AF_UNIX, path)
+    s = cli.connect(path)
     read_until(s, PROMPT)
     s.sendall(b'info st\x14c' + b'info name\r' * 100 + b'\x14catus\r')     # half a line, the other monitor, the rest
     c.check(STATUS in read_until(s, STATUS), 'mux: each monitor has its own line')
@@ -255,7 +240,7 @@ def check_client_that_does_not_read(c, folder):
     """Commands are taken no faster than answers; all are answered once it reads."""
     path = os.path.join(folder, 'lazy')
     vm = Vm(folder, ['-chardev', 'socket,id=l,path=%s,server=on,wait=off' % path, '-mon', 'chardev=l,mode=control'])
-    s = connect(socket.AF_UNIX, path)
+    s = cli.connect(path)
     before, n = resident(vm.p.pid), 600
     batch = b'{"execute":"qmp_capabilities"}' + b''.join(
         b'{"execute":"query-qmp-schema","id":%d}' % i for i in range(n))
@@ -273,7 +258,7 @@ def check_client_that_does_not_read(c, folder):
     s.sendall(batch)                                        # and one that leaves without having read anything
     s.close()
     c.check(vm.qmp('query-status')['status'] == 'prelaunch', 'a client that left does no harm')
-    f = connect(socket.AF_UNIX, path).makefile('rb')
+    f = cli.connect(path).makefile('rb')
     c.check('QMP' in json.loads(f.readline()), 'the next one is greeted')
     vm.quit(c)
 
@@ -284,7 +269,7 @@ def check_stray_descriptors(c, folder):
     vm = Vm(folder, ['-chardev', 'socket,id=s,path=%s,server=on,wait=off' % path, '-mon', 's'])
     count = lambda: len(os.listdir('/proc/%d/fd' % vm.p.pid))     # noqa: E731
     before = count()
-    s = connect(socket.AF_UNIX, path)
+    s = cli.connect(path)
     for _ in range(100):
         s.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [0, 1, 2]))])
     read_until(s, b'x' * 100)
