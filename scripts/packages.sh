@@ -9,6 +9,8 @@ PACKAGES_GUEST="busybox-static cpio xz-utils gzip zstd lz4 bzip2"
 # Beyond these, what only the tests use: table checkers, peers, fuzzers, cross compilers, the sandbox.
 PACKAGES_TEST="acpica-tools dmidecode qemu-system-x86 seabios clang libclang-rt-14-dev llvm
  gcc-mingw-w64-x86-64 binutils gdb socat strace util-linux git debootstrap"
+# What tests/bench/bench-guest.py runs in its guests: a compiler, and programs built for i686.
+PACKAGES_BENCH="tcc gcc-multilib"
 # What test.sh --long needs besides: a host with a whole VMX, where there is no /dev/kvm.
 PACKAGES_LONG="bochs bochs-term bochsbios vgabios isolinux syslinux-common xorriso"
 

@@ -28,7 +28,8 @@ if [ $fresh = 1 ]; then
 fi
 
 # shellcheck disable=SC2086 # lists of names
-packages_install $PACKAGES_BUILD $PACKAGES_GUEST $PACKAGES_TEST $([ $long = 0 ] || echo "$PACKAGES_LONG")
+packages_install $PACKAGES_BUILD $PACKAGES_GUEST $PACKAGES_TEST $PACKAGES_BENCH \
+    $([ $long = 0 ] || echo "$PACKAGES_LONG")
 results=build/test-results
 suites=(--suite quick --suite full)
 boots=(--suite boots)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# mkinitramfs.sh OUT [EXTRA...]: an initramfs (cpio.gz) of busybox-static and our init; EXTRA files go to /bin.
+# mkinitramfs.sh OUT [EXTRA...]: an initramfs (cpio.gz) of busybox-static and our init; EXTRA files go to /bin, what
+# EXTRA directories hold goes to /.
 # BUSYBOX names another busybox (of another architecture).
 # The init prints BOOT-OK and then does what the kernel command line asks for:
 #   cleat.poweroff | cleat.reboot | cleat.panic | cleat.exec=CMD (then poweroff); else an interactive shell on the
@@ -13,7 +14,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/bin" "$work/proc" "$work/sys" "$work/dev" "$work/tmp" "$work/etc"
 cp "$busybox" "$work/bin/busybox"
-for f in "$@"; do cp "$f" "$work/bin/"; done
+for f in "$@"; do
+    if [ -d "$f" ]; then cp -R "$f/." "$work/"; else cp "$f" "$work/bin/"; fi
+done
 cat >"$work/init" <<'INIT'
 #!/bin/busybox sh
 /bin/busybox --install -s /bin
