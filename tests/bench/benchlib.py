@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the benchmarks share: running an emulator to its end or for a while, peak memory, memory once settled."""
 import ctypes
-import math
 import os
 import pathlib
 import re
@@ -81,15 +80,3 @@ def unlimited_lock():
 def median(values):
     values = sorted(values)
     return values[len(values) // 2]
-
-
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
-def rst_table(header, rows):
-    """A simple table of reStructuredText."""
-    widths = [max(len(row[n]) for row in [header, *rows]) for n in range(len(header))]
-    rule = '  '.join('=' * width for width in widths)
-    lines = ['  '.join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in [header, *rows]]
-    return '\n'.join([rule, lines[0], rule, *lines[1:], rule]) + '\n'

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-import benchlib
+import benchtables
 
 RUNNER = pathlib.Path(__file__).with_name('bench-guest.py')
 KERNELS = pathlib.Path(__file__).with_name('guestbench.c')
@@ -28,9 +28,26 @@ def run(args, work, expected, env=None):
 
 
 def test_text(_):
-    assert abs(benchlib.geometric_mean([2, 8]) - 4) < 1e-9
-    text = benchlib.rst_table(['a', 'long head'], [['a cell', '1'], ['b', '']])
+    text = benchtables.simple_table(['a', 'long head'], [['a cell', '1'], ['b', '']])
     assert text == '======  =========\na       long head\n======  =========\na cell  1\nb\n======  =========\n', text
+
+
+def test_ratios(_):
+    """Ratios, means of what is known, and gates, each missed by one row."""
+    table = benchtables.ratios('t', {
+        'calls': {'native': 1.0, 'ours': 4.41, 'peer': 9.0}, 'smc': {'native': 0.5, 'ours': 1.0, 'peer': 0.5},
+        'x87': {'native': 1.0, 'ours': None, 'peer': 12.0}}, benchtables.GATES)
+    assert table.rows == [['calls', '1000.0', '4.41', '9.00', '0.49', '4'],
+                          ['smc', '500.0', '2.00', '1.00', '2.00', '15'],
+                          ['x87', '1000.0', '-', '12.00', '-', '1.2'],
+                          ['geometric mean', '', '2.97 of 2', '4.76', '0.99 of 2', '3']], table.rows
+    assert [m.split(',')[0] for m in table.missed] == ['calls: Cleat / native is 4.41',
+                                                       'smc: Cleat / QEMU is 2.00'], table.missed
+    table = benchtables.boots('t', {'ours': 1.0, 'peer': 2.0})
+    assert table.rows == [['boot', '1.00 s', '2.00 s', '0.50', '0.33']] and len(table.missed) == 1, table.missed
+    one = {'native': 1.0, 'ours': 2.0, 'peer': 2.0}
+    table = benchtables.scaling('t', {'calls': (one, {'native': 1.25, 'ours': 4.0, 'peer': None})})
+    assert table.rows == [['calls', '0.80', '0.50', '-', '0.62', '-', '0.85']] and len(table.missed) == 1, table.rows
 
 
 def test_native(work):
@@ -47,7 +64,8 @@ def test_failures(work):
         pathlib.Path(work, name).touch()
     text, said = run(['/bin/false', '--sides', 'native,ours', '--tables', 'kernels,boot', '--kernels', 'smc'], work, 1,
                      {'CLEAT_GUEST_DIR': work})
-    assert re.search(r'^smc +[0-9.]+ +- +- +-$', text, re.M) and re.search(r'^boot +- +- +-$', text, re.M), text
+    assert re.search(r'^smc +[0-9.]+ +- +- +- +15$', text, re.M), text
+    assert re.search(r'^boot +- +- +- +0.33$', text, re.M), text
     assert 'ours: ' in said and 'exit status 1' in said and '2 jobs failed' in said, said
 
 
@@ -69,7 +87,8 @@ def test_guests(work):
 
 def main():
     guests = len(sys.argv) > 1
-    for test in (test_guests,) if guests else (test_text, test_native, test_failures, test_bad_options):
+    quick = (test_text, test_ratios, test_native, test_failures, test_bad_options)
+    for test in (test_guests,) if guests else quick:
         with tempfile.TemporaryDirectory() as work:
             test(work)
         print(f'ok: {test.__name__}', flush=True)
