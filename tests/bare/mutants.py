@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The seeded faults of mutate.py: file under target/i386, what it says now (its first place), what the mutant says."""
+"""
+The seeded faults of mutate.py: file under target/i386 (or accel/...), what it says now (its first place), what the
+mutant says.
+"""
 
 MUTANTS = {
     # paging
@@ -130,4 +133,14 @@ MUTANTS = {
     'ppr-ignored': ('apic.c', '(v & 0xf0u) > (apic_ppr(a) & 0xf0) ? v : -1', 'v'),
     'smi-never-taken': ('events.c', 'if ((p & PENDING_SMI)', 'if (0 && (p & PENDING_SMI)'),
     'x2apic-bits-unchecked': ('apic.c', 'if (v & ~x2_writable(offset)) {', 'if (0) {'),
+    # code that changes
+    'code-write-unnoticed': ('accel/tcg/code-page.c', 'atomic_fetch_add(&p->gen, 1);', ''),
+    'code-write-of-a-byte-unnoticed': ('accel/tcg/code-page.c', 'if (!len) {', 'if (len < 2) {'),
+    'code-write-of-two-lines-half-noticed': ('accel/tcg/code-page.c', 'last = (offset + len - 1) / 64',
+        'last = offset / 64'),
+    'code-lines-marked-short': ('accel/tcg/code-page.c', 'p->granules |= granule_mask(offset, len);',
+        'p->granules |= granule_mask(offset, 1);'),
+    'code-page-unprotected': ('accel/tcg/code-page.c',
+        'atomic_fetch_and(&ram_dirty_map[ram_page], (uint8_t)~DIRTY_CODE);',
+        ''),
 }

@@ -18,6 +18,9 @@ void apic_group(void);
 void smm_group(void);
 void smp_group(void);
 void apic_esr_group(void);
+void smc_group(void);
+void smc_code_group(void);
+void smc_map_group(void);
 const Group groups[] = {
     { "canon", canon_group },
     { "canon-tables", canon_tables_group },
@@ -31,6 +34,9 @@ const Group groups[] = {
     { "int64-ld", int64_ld_group },
     { "sys64-cr0", sys64_cr0_group },
     { "ferr", ferr_group },
+    { "smc", smc_group },
+    { "smc-code", smc_code_group },
+    { "smc-map", smc_map_group },
     { "apic", apic_group },
     { "smm", smm_group },
     { "smp", smp_group },

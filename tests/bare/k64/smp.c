@@ -6,9 +6,10 @@
  */
 #include "paging.h"
 #include "apic.h"
+#include "smc.h"
 
 #define CPUS 4
-enum { JOB_NONE, JOB_COUNT, JOB_PAGES, JOB_XCHG, JOB_SPIN, JOB_WAIT };
+enum { JOB_NONE, JOB_COUNT, JOB_PAGES, JOB_XCHG, JOB_SPIN, JOB_WAIT, JOB_CALL };
 
 static volatile u32 apic_id[CPUS], job[CPUS], done[CPUS], spin[CPUS], counter, lock_word, guarded, wake;
 static volatile u64 wide[2] __attribute__((aligned(16)));
@@ -16,6 +17,7 @@ static u64 ap_pt[512] __attribute__((aligned(4096), section(".bss.page")));
 extern u8 boot_pd[];
 extern volatile u32 ap_number;
 static ulong pages_at;
+static void (*volatile called[CPUS])(void);
 
 __asm__(".pushsection .text\nsmp_isr: lock incl ipi_seen_at; pushq %rax; movl $0xfee000b0, %eax; movl $0, (%rax);"
         "popq %rax; iretq\n.popsection\n.pushsection .bss\n.globl ipi_seen_at\nipi_seen_at: .long 0\n.popsection");
@@ -75,6 +77,7 @@ static void work(u32 n, u32 what)
     case JOB_PAGES: pages_work(n); break;
     case JOB_XCHG: xchg_work(); break;
     case JOB_WAIT: wait_work(); break;
+    case JOB_CALL: called[n](); break;
     case JOB_SPIN:
         for (;;) {
             spin[n]++;
@@ -128,6 +131,17 @@ static void all_do(u32 what, u32 cpus)
     for (u32 n = 1; n < cpus; n++) {
         wait_for(&job[n], 0);
     }
+}
+
+void smp_call(u32 n, void (*f)(void))
+{
+    called[n] = f;
+    job[n] = JOB_CALL;
+}
+
+bool smp_returned(u32 n)
+{
+    return job[n] == JOB_NONE;
 }
 
 static void start_all(u32 cpus)
@@ -272,6 +286,7 @@ void smp_group(void)
     ipis(cpus);
     locked(cpus);
     entry_races(cpus);
+    smc_smp_checks(cpus);
     stopping(cpus);
     apic_write(APIC_ICR, 0xc4500);
 }
