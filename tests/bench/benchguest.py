@@ -124,6 +124,10 @@ class Native:
         self.tmp.cleanup()
 
 
+def guest_line(command):
+    return ' '.join(word.format(tree='', tmp='/tmp') for word in command)
+
+
 class Guest:
     """One emulator, its guest's shell on the serial port; started when first needed, and again after it died."""
 
@@ -151,7 +155,7 @@ class Guest:
         self.vm = None
 
     def ask(self, command, timeout):
-        line = ' '.join(word.format(tree='', tmp='/tmp') for word in command)
+        line = guest_line(command)
         self.console.text = ''
         start = time.monotonic()
         self.console.send(f'{line}; echo end-$((40+2))\n')
@@ -163,7 +167,7 @@ class Guest:
     def check_clock(self, command, seconds, wall):
         """The host sees the shell start the program too: some more than the guest says, but never less."""
         if seconds and not 0.95 * seconds - 0.02 <= wall <= 1.1 * seconds + 2:
-            self.clock_faults.append(f'{self.name}: {" ".join(command)}: {seconds:.3f} s by the guest\'s clock, '
+            self.clock_faults.append(f'{self.name}: {guest_line(command)}: {seconds:.3f} s by the guest\'s clock, '
                                      f'{wall:.3f} s by the host\'s')
 
     def run(self, command, timeout):
@@ -175,7 +179,7 @@ class Guest:
                 self.start()
             return self.ask(command, timeout)
         except (EOFError, TimeoutError, BrokenPipeError) as error:
-            print(f'{self.name}: {" ".join(command)}: {error}\n{how_it_ended(self.vm, self.errors)}', file=sys.stderr)
+            print(f'{self.name}: {guest_line(command)}: {error}\n{how_it_ended(self.vm, self.errors)}', file=sys.stderr)
             self.stop()
             return None
 
