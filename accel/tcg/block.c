@@ -3,8 +3,8 @@
  * Decoded blocks: runs of instructions inside one page, kept per vCPU and found by host address and mode.
  *
  * A block ends at a row marked so, at a repeated string instruction, at its page's end or after BLOCK_INSNS.
- * Instructions whose CPUID feature the guest lacks become #UD here. A block is stale when its page's generation has
- * moved. An instruction that straddles pages, or lies outside RAM and ROM, is decoded each time (`odd`).
+ * A block is stale when its page's generation has moved. An instruction that straddles pages, or lies outside RAM and
+ * ROM, is decoded each time (`odd`).
  * The vCPU's thread only. Test: tests/unit/test-x86cpu.c.
  */
 #include <string.h>
@@ -12,7 +12,6 @@
 
 #include "accel/tcg/tcg-internal.h"
 #include "trace-accel_tcg.h"
-#include "target/i386/decode.h"
 #include "target/i386/mmu.h"
 
 #define CHUNK_BYTES (256u << 10)
@@ -122,120 +121,12 @@ static Block *block_alloc(struct X86BlockCache *bc, unsigned count)
     return b;
 }
 
-/* ---- instructions that only fault ---- */
-static void fault_ud(X86CPU *cpu, const Insn *i)
-{
-    x86_raise(cpu, EXCP_UD);
-}
-
-static void fault_gp(X86CPU *cpu, const Insn *i)
-{
-    x86_raise_err(cpu, EXCP_GP, 0);
-}
-
-static void make_fault(Insn *i, X86SemFn *fn)
-{
-    memset(i, 0, sizeof(*i));
-    i->fn = fn;
-    i->length = 1;
-}
-
-/* A closed CPUID gate: #UD, but LZCNT and TZCNT without their feature are BSR and BSF with an ignored prefix. */
-static void apply_gates(X86CPU *cpu, Insn *i, const uint8_t *bytes, uint32_t mode)
-{
-    uint8_t gates[4];
-    unsigned n = x86_insn_gates(i, gates);
-
-    for (unsigned g = 0; g < n; g++) {
-        if (!x86_has_gate(cpu, gates[g])) {
-            uint8_t opcode = i->opcode, copy[X86_INSN_MAX];
-            unsigned length = i->length;
-
-            if ((opcode == 0xbc || opcode == 0xbd) && (i->prefixes & INSN_REP) && x86_row(i)->map == MAP_0F) {
-                memcpy(copy, bytes, length);
-                for (unsigned k = 0; k < i->off_opcode; k++) {
-                    copy[k] = copy[k] == 0xf3 ? 0x3e : copy[k];     /* a DS override says as little */
-                }
-                if (x86_decode(copy, length, mode, i) == X86_DECODE_OK) {
-                    return;
-                }
-            }
-            make_fault(i, fault_ud);
-            i->length = length;
-            return;
-        }
-    }
-}
-
-/* True: the block ends with this instruction. */
-static bool decode_one(X86CPU *cpu, const uint8_t *bytes, size_t avail, Insn *i, bool *more)
-{
-    uint32_t mode = cpu->st->mode;
-    const InsnRow *row;
-
-    *more = false;
-    switch (x86_decode(bytes, avail, mode, i)) {
-    case X86_DECODE_OK:
-        break;
-    case X86_DECODE_MORE:
-        *more = true;
-        return true;
-    case X86_DECODE_UD:
-        make_fault(i, fault_ud);
-        return true;
-    default:
-        make_fault(i, fault_gp);
-        return true;
-    }
-    row = x86_row(i);
-    apply_gates(cpu, i, bytes, mode);
-    if (i->fn == fault_ud) {
-        return true;
-    }
-    return (row->flags & ROW_END) || ((row->flags & ROW_REP) && (i->prefixes & (INSN_REP | INSN_REPNE)));
-}
-
 /* ---- odd blocks ---- */
-static unsigned code_class(const X86State *st)
-{
-    return x86_cpl(st) == 3 ? TLB_USER : TLB_KERNEL;
-}
-
-/* Copies instruction bytes from [lin, lin+len), which lies in one page. */
-static void fetch_bytes(X86CPU *cpu, uint64_t lin, uint8_t *buf, unsigned len)
-{
-    X86Xlat x;
-
-    x86_xlat(cpu, code_class(cpu->st), TLB_CODE, lin, &x);
-    if (x.host) {
-        memcpy(buf, x.host, len);
-    } else if (address_space_read(x86_memory(cpu), x.gpa, buf, len) != MEM_OK) {
-        memset(buf, 0xff, len);
-    }
-}
-
 static Block *odd_block(X86CPU *cpu, uint64_t lin)
 {
     Block *b = cpu->blocks->odd;
-    uint8_t buf[X86_INSN_MAX + 1];
-    unsigned first = MIN(X86_INSN_MAX, 4096 - (lin & 0xfff));
-    bool more;
 
-    fetch_bytes(cpu, lin, buf, first);
-    decode_one(cpu, buf, first, &b->insns[0], &more);
-    if (more && first < X86_INSN_MAX) {
-        uint64_t next = lin + first;
-
-        if (!(cpu->st->mode & MODE_CS64) && cpu->st->rip + first > cpu->st->seg[SEG_CS].limit) {
-            x86_raise_err(cpu, EXCP_GP, 0);
-        }
-
-        fetch_bytes(cpu, cpu->st->mode & MODE_CS64 ? next : (uint32_t)next, buf + first, X86_INSN_MAX - first);
-        decode_one(cpu, buf, X86_INSN_MAX, &b->insns[0], &more);
-    }
-    if (more) {
-        make_fault(&b->insns[0], fault_gp);
-    }
+    x86_fetch_insn(cpu, lin, &b->insns[0]);
     b->host = NULL;
     b->count = 1;
     b->bytes = b->insns[0].length;
@@ -249,7 +140,7 @@ static unsigned decode_run(X86CPU *cpu, const uint8_t *bytes, unsigned avail, In
     bool more, end = false;
 
     while (n < BLOCK_INSNS && !end && at < avail) {
-        end = decode_one(cpu, bytes + at, avail - at, &out[n], &more);
+        end = x86_decode_for(cpu, bytes + at, avail - at, &out[n], &more);
         if (more) {
             break;
         }
@@ -332,10 +223,8 @@ static Block *block_find(X86CPU *cpu, uint64_t lin)
     X86Xlat x;
     Block **p, *b;
 
-    if (G_UNLIKELY(!(mode & MODE_CS64) && cpu->st->rip > cpu->st->seg[SEG_CS].limit)) {
-        x86_raise_err(cpu, EXCP_GP, 0);                 /* before a page fault there (SDM table 6-2) */
-    }
-    x86_xlat(cpu, code_class(cpu->st), TLB_CODE, lin, &x);
+    x86_fetch_check(cpu);
+    x86_xlat(cpu, x86_code_class(cpu->st), TLB_CODE, lin, &x);
     if (!x.host) {
         return odd_block(cpu, lin);
     }
@@ -357,7 +246,7 @@ static Block *block_find(X86CPU *cpu, uint64_t lin)
 Block *block_get(X86CPU *cpu)
 {
     const X86State *st = cpu->st;
-    uint64_t lin = code_linear(st);
+    uint64_t lin = x86_code_linear(st);
     const X86TlbEntry *e = &st->tlb_cd[x86_tlb_index(lin)];
     Block **jump = &cpu->blocks->jump[(lin ^ lin >> 12) % JUMP_CACHE], *b = *jump;
 

@@ -86,7 +86,7 @@ void tcg_debug_vcpu_init(X86CPU *cpu)
 bool tcg_debug_before(X86CPU *cpu, const Block *b, bool *step)
 {
     VCpu *v = &cpu->vcpu;
-    uint64_t lin = code_linear(cpu->st);
+    uint64_t lin = x86_code_linear(cpu->st);
     const DebugPoint *p = v->debug_step ? NULL : x86_debug_break_in(cpu, lin, b->bytes);
 
     *step = v->debug_step || p;

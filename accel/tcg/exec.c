@@ -12,7 +12,7 @@
 #include "target/i386/apic.h"
 #include "util/log.h"
 
-enum { DR6_BS = 1 << 14, DR6_BT = 1 << 15, SHADOW_SS = 1 };
+enum { DR6_BT = 1 << 15 };
 
 static void log_block(X86CPU *cpu, const Block *b)
 {
@@ -35,57 +35,11 @@ static void log_block(X86CPU *cpu, const Block *b)
     }
 }
 
-static bool insn_beyond_limit(const X86State *st, const Insn *i)
-{
-    return !(st->mode & MODE_CS64) && st->rip + i->length - 1 > st->seg[SEG_CS].limit;
-}
-
-/* Debug traps at the end of an instruction; MOV SS passes those of data on to the next one and has no trap of TF. */
-static void note_traps(X86CPU *cpu)
-{
-    X86State *st = cpu->st;
-    uint64_t hits = st->dr6_pending | cpu->debug_hits;
-
-    cpu->debug_hits = 0;
-    if (st->ev.interrupt_shadow & SHADOW_SS) {
-        st->dr6_pending = hits;
-        return;
-    }
-    st->dr6_pending = 0;
-    hits |= cpu->step_trap ? DR6_BS : 0;
-    if (hits) {
-        x86_note_debug(cpu, hits);
-    }
-}
-
-/* One instruction, with what must be looked at around it. */
+/* The block's first instruction, with what must be looked at around it. */
 static void step(X86CPU *cpu, Block *b)
 {
-    X86State *st = cpu->st;
-    const Insn *i = &b->insns[0];
-    bool after_ss = st->ev.interrupt_shadow & SHADOW_SS;
-
-    if ((st->mode & MODE_IOBP) && !(st->rflags & FL_RF) && !after_ss) {
-        uint64_t hit = x86_code_breakpoint(cpu, code_linear(st));
-
-        if (hit) {
-            x86_note_debug(cpu, hit);
-            return;
-        }
-    }
-    if (insn_beyond_limit(st, i)) {
-        x86_raise_err(cpu, EXCP_GP, 0);
-    }
-    st->ev.interrupt_shadow = 0;
-    st->rflags &= ~(uint64_t)FL_RF;
-    cpu->blocks->end = i + 1;
-    cpu->debug_hits = 0;
-    cpu->step_trap = st->mode & MODE_TF;
-    i->fn(cpu, i);
-    if (after_ss) {
-        st->ev.interrupt_shadow &= ~SHADOW_SS;          /* the first of several MOV SS casts it (SDM 6.8.3) */
-    }
-    note_traps(cpu);
+    cpu->blocks->end = &b->insns[1];
+    x86_exec_insn(cpu, &b->insns[0]);
 }
 
 static inline void run_block(X86CPU *cpu, Block *b)

@@ -11,6 +11,7 @@
 #include "accel/accel.h"
 #include "target/i386/exec.h"
 #include "target/i386/interp.h"
+#include "target/i386/step.h"
 
 /*
  * A page of RAM with decoded code. A write to one of its code granules (64 bytes) counts gen up, which makes every
@@ -88,12 +89,6 @@ void tcg_debug_vcpu_init(X86CPU *cpu);
 bool tcg_debug_before(X86CPU *cpu, const Block *b, bool *step);
 /* After an instruction or an event's delivery: true when this vCPU is to stop in the debugger. */
 bool tcg_debug_after(X86CPU *cpu);
-
-/* Linear address of the instruction at rip. */
-static inline uint64_t code_linear(const X86State *st)
-{
-    return st->mode & MODE_CS64 ? st->rip : (uint32_t)(st->seg[SEG_CS].base + st->rip);
-}
 
 /* exec.c */
 VCpuRunResult tcg_run(VCpu *vcpu);

@@ -29,16 +29,17 @@ static void make_memory(void)
     }
 }
 
-X86CPU *harness_cpu(const char *cpu_string)
+static X86CPU *make_cpu(const char *cpu_string, const AccelOps *accel)
 {
-    const AccelOps *tcg = accel_find("tcg");
     X86CpuModel *model;
     X86CPU *cpu;
     g_autofree char *type = NULL;
 
     machine_lock();
     make_memory();
-    tcg->init(NULL, 0, NULL);
+    if (accel) {
+        accel->init(NULL, 0, NULL);
+    }
     model = x86_model_parse(cpu_string, NULL, NULL);
     g_assert(model);
     type = g_strconcat(model->name, "-x86_64-cpu", NULL);
@@ -47,9 +48,21 @@ X86CPU *harness_cpu(const char *cpu_string)
     cpu->vcpu.mem = &mem;
     cpu->vcpu.io = &io;
     g_assert(object_realize((Object *)cpu, NULL));
-    tcg->vcpu_init(&cpu->vcpu, NULL);
+    if (accel) {
+        accel->vcpu_init(&cpu->vcpu, NULL);
+    }
     machine_unlock();
     return cpu;
+}
+
+X86CPU *harness_cpu(const char *cpu_string)
+{
+    return make_cpu(cpu_string, accel_find("tcg"));
+}
+
+X86CPU *harness_cpu_alone(const char *cpu_string)
+{
+    return make_cpu(cpu_string, NULL);
 }
 
 static void put64(uint64_t gpa, uint64_t v)

@@ -25,6 +25,8 @@ typedef struct HarnessFault {
 } HarnessFault;
 
 X86CPU *harness_cpu(const char *cpu_string);
+/* Without any accelerator. */
+X86CPU *harness_cpu_alone(const char *cpu_string);
 uint8_t *harness_ram(void);
 /* Long mode at CPL 0, first 2 MiB in 4 KiB pages (H_PT), the rest of RAM in 2 MiB pages; handlers that record and
  * halt. */
