@@ -60,6 +60,8 @@ bool qmp_query_kvm(QapiKvmInfo *ret, Error **errp)
 
     ret->enabled = kvm && current == kvm;
     ret->present = kvm && (ret->enabled || !kvm->available || kvm->available(NULL));
+    ret->has_rescues = ret->enabled && kvm->rescues;
+    ret->rescues = ret->has_rescues ? kvm->rescues() : 0;
     return true;
 }
 

@@ -111,6 +111,9 @@ static void info_kvm(char **words, GString *out)
 
     qmp_query_kvm(&k, NULL);
     g_string_append_printf(out, "kvm support: %s\n", k.enabled ? "enabled" : k.present ? "disabled" : "not compiled");
+    if (k.rescues) {
+        g_string_append_printf(out, "instructions that the software CPU executed for it: %" PRIu64 "\n", k.rescues);
+    }
 }
 
 static void info_chardev(char **words, GString *out)

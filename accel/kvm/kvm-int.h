@@ -38,15 +38,30 @@ typedef struct KvmState {
     unsigned run_size;          /* bytes of a vCPU's mmap */
     bool cap_xsave, cap_xcrs, cap_debugregs, cap_vcpu_events, cap_readonly, cap_tsc_deadline, cap_immediate_exit;
     bool cap_user_msr, cap_x2apic_api;
+    bool cap_failure_exit;      /* emulation failures come here as they are, from any privilege level */
     MemoryListener mem_listener, io_listener;
     KvmSlot slots[KVM_SLOTS_MAX];
     int slot_count;             /* the kernel's limit */
     struct KvmRoutes *routes;   /* NULL: none yet */
     struct KvmDebug *debug;     /* NULL: no debugger asked for anything yet */
     unsigned debug_flags;       /* KVM_GUESTDBG_* that the kernel has */
+    _Atomic uint64_t rescues;   /* steps that the software CPU took for it */
     struct kvm_cpuid2 *supported;   /* KVM_GET_SUPPORTED_CPUID */
     struct kvm_msr_list *msr_list;
 } KvmState;
+
+/* A rescue that came to nothing, to see whether the next one is the same. */
+typedef struct KvmAttempt {
+    uint64_t rip, rflags, regs[16];
+    unsigned count;             /* in a row */
+} KvmAttempt;
+
+/* What the kernel had before a step. */
+#define KVM_MSRS_MAX 64
+typedef struct KvmNote {
+    uint64_t msrs[KVM_MSRS_MAX];
+    uint32_t mp_state;
+} KvmNote;
 
 typedef struct KvmVcpu {
     int fd;
@@ -59,7 +74,8 @@ typedef struct KvmVcpu {
     uint64_t tsc_offset;        /* X86State's when it was last exchanged */
     bool lapic_known;
     X86ApicRegs lapic;          /* as the kernel's local APIC was when it was last read */
-    uint64_t exits, rescues;
+    uint64_t exits;
+    KvmAttempt attempt;
 } KvmVcpu;
 
 extern KvmState *kvm_state;     /* NULL until init; set once */
@@ -84,6 +100,12 @@ void kvm_dirty_ring_reap(VCpu *cpu);
 /* kvm-state.c: vCPU thread, machine lock. */
 void kvm_state_get(VCpu *cpu);
 bool kvm_state_put(VCpu *cpu, Error **errp);
+/*
+ * While the machine runs, after a get and a note: of the MSRs and the run state only what this vCPU changed since, so
+ * that an NMI, a timer or another vCPU's INIT that came meanwhile is not undone.
+ */
+void kvm_state_note(VCpu *cpu, KvmNote *note);
+bool kvm_state_put_running(VCpu *cpu, const KvmNote *note, Error **errp);
 /* The local APIC's part of the state (kvm-irqchip.c). put returns a negative errno. */
 void kvm_apic_from_sregs(X86CPU *cpu, const struct kvm_sregs *sregs);
 void kvm_apic_to_sregs(X86CPU *cpu, struct kvm_sregs *sregs);
@@ -114,7 +136,10 @@ void kvm_debug_hide(VCpu *cpu, uint64_t addr, uint8_t *buf, uint64_t len, bool w
 void kvm_debug_apply(VCpu *cpu);
 VCpuRunResult kvm_debug_exit(VCpu *cpu, const struct kvm_run *run);
 void kvm_debug_fini(void);
+/* kvm-rescue.c: the kernel cannot execute the instruction at rip. vCPU thread, machine lock not held. */
+VCpuRunResult kvm_rescue(VCpu *cpu);
 /* kvm-vcpu.c */
+VCpuRunResult kvm_gave_up(VCpu *cpu, uint32_t suberror);    /* the machine stops */
 bool kvm_vcpu_create(VCpu *cpu, Error **errp);
 void kvm_vcpu_destroy(VCpu *cpu);
 VCpuRunResult kvm_vcpu_run(VCpu *cpu);

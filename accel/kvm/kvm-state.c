@@ -155,6 +155,7 @@ static const MsrField msr_fields[] = {
 };
 #define MSR_TSC 0x10
 #define MSR_FIELDS (sizeof(msr_fields) / sizeof(msr_fields[0]))
+_Static_assert(MSR_FIELDS <= KVM_MSRS_MAX, "a note holds them all");
 
 typedef struct MsrBatch {
     struct kvm_msrs head;
@@ -204,7 +205,8 @@ static void msrs_transfer(int fd, unsigned long request, MsrBatch *b, unsigned n
         int ret;
 
         memcpy(part.entries, b->entries + done, (n - done) * sizeof(b->entries[0]));
-        ret = MAX(kvm_ioctl(fd, request, &part), 0);
+        ret = kvm_ioctl(fd, request, &part);
+        ret = MAX(ret, 0);                              /* a macro: its arguments are evaluated twice */
         memcpy(b->entries + done, part.entries, ret * sizeof(b->entries[0]));
         done += ret + 1;
     }
@@ -231,6 +233,24 @@ static void tsc_get(KvmVcpu *v, X86CPU *cpu)
     msrs_transfer(v->fd, KVM_GET_MSRS, &b, 1);
     cpu->st->tsc_offset = v->tsc_offset = b.entries[0].data - x86_tsc_now(cpu->model->tsc_hz);
     v->tsc_known = true;
+}
+
+/* Those that differ from an earlier state: the others, such as a timer's deadline, may have moved in the kernel. */
+static void msrs_put_changed(KvmVcpu *v, X86CPU *cpu, const KvmNote *note)
+{
+    MsrBatch b;
+    unsigned n = 0;
+
+    tsc_put(v, cpu);
+    for (size_t i = 0; i < MSR_FIELDS; i++) {
+        const MsrField *f = &msr_fields[i];
+
+        if (msr_on_host(f->index) && memcmp(&note->msrs[i], msr_place(cpu->st, f), sizeof(uint64_t))) {
+            b.entries[n] = (struct kvm_msr_entry) { .index = f->index };
+            memcpy(&b.entries[n++].data, msr_place(cpu->st, f), sizeof(uint64_t));
+        }
+    }
+    msrs_transfer(v->fd, KVM_SET_MSRS, &b, n);
 }
 
 /* The TSC before the deadline that is compared with it. */
@@ -335,7 +355,8 @@ static int xsave_get(int fd, X86State *st)
 
 /* ---- events, debug registers, mp_state ---- */
 
-static int events_put(int fd, const X86State *st)
+/* flags: KVM_VCPUEVENT_VALID_*: what is not said to be valid stays as it is in the kernel. */
+static int events_put(int fd, const X86State *st, uint32_t flags)
 {
     struct kvm_vcpu_events e = {
         .exception.injected = st->ev.exception_injected,
@@ -350,7 +371,7 @@ static int events_put(int fd, const X86State *st)
         .nmi.pending = st->ev.nmi_pending,
         .nmi.masked = st->ev.nmi_masked,
         .sipi_vector = st->ev.sipi_vector,
-        .flags = KVM_VCPUEVENT_VALID_NMI_PENDING | KVM_VCPUEVENT_VALID_SHADOW,
+        .flags = flags,
     };
 
     return kvm_ioctl(fd, KVM_SET_VCPU_EVENTS, &e);
@@ -474,7 +495,7 @@ static bool step_ok(int ret, const char *group, Error **errp)
     return true;
 }
 
-bool kvm_state_put(VCpu *cpu, Error **errp)
+static bool registers_put(VCpu *cpu, Error **errp)
 {
     KvmVcpu *v = kvm_vcpu(cpu);
     X86CPU *x86 = X86_CPU(cpu);
@@ -488,10 +509,42 @@ bool kvm_state_put(VCpu *cpu, Error **errp)
     return step_ok(ret, "system registers (reading)", errp) &&
            step_ok(kvm_ioctl(v->fd, KVM_SET_SREGS, &sregs), "system registers", errp) &&
            step_ok(kvm_ioctl(v->fd, KVM_SET_REGS, &regs), "registers", errp) &&
-           step_ok(xsave_put(v->fd, x86->st), "vector and x87 state", errp) &&
+           step_ok(xsave_put(v->fd, x86->st), "vector and x87 state", errp);
+}
+
+bool kvm_state_put(VCpu *cpu, Error **errp)
+{
+    KvmVcpu *v = kvm_vcpu(cpu);
+    X86CPU *x86 = X86_CPU(cpu);
+
+    return registers_put(cpu, errp) &&
            (msrs_put(v, x86), true) &&
            step_ok(kvm_apic_put(cpu), "local APIC", errp) &&
-           step_ok(events_put(v->fd, x86->st), "pending events", errp) &&
+           step_ok(events_put(v->fd, x86->st, KVM_VCPUEVENT_VALID_NMI_PENDING | KVM_VCPUEVENT_VALID_SHADOW),
+                   "pending events", errp) &&
            step_ok(debugregs_put(v->fd, x86->st), "debug registers", errp) &&
            step_ok(mp_state_put(v->fd, x86->st), "run state", errp);
+}
+
+void kvm_state_note(VCpu *cpu, KvmNote *note)
+{
+    X86State *st = X86_CPU(cpu)->st;
+
+    for (size_t i = 0; i < MSR_FIELDS; i++) {
+        memcpy(&note->msrs[i], msr_place(st, &msr_fields[i]), sizeof(uint64_t));
+    }
+    note->mp_state = st->mp_state;
+}
+
+bool kvm_state_put_running(VCpu *cpu, const KvmNote *note, Error **errp)
+{
+    KvmVcpu *v = kvm_vcpu(cpu);
+    X86CPU *x86 = X86_CPU(cpu);
+
+    return registers_put(cpu, errp) &&
+           (msrs_put_changed(v, x86, note), true) &&
+           step_ok(kvm_apic_put(cpu), "local APIC", errp) &&
+           step_ok(events_put(v->fd, x86->st, KVM_VCPUEVENT_VALID_SHADOW), "pending events", errp) &&
+           step_ok(debugregs_put(v->fd, x86->st), "debug registers", errp) &&
+           step_ok(x86->st->mp_state == note->mp_state ? 0 : mp_state_put(v->fd, x86->st), "run state", errp);
 }

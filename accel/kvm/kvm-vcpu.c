@@ -148,18 +148,23 @@ static void exit_mmio(VCpu *cpu, struct kvm_run *run)
     }
 }
 
-static VCpuRunResult exit_internal_error(VCpu *cpu, struct kvm_run *run)
+VCpuRunResult kvm_gave_up(VCpu *cpu, uint32_t suberror)
 {
-    X86State *st = X86_CPU(cpu)->st;
-
     machine_lock();
     kvm_state_get(cpu);
-    error_report("KVM gave up on vCPU %d (internal error %u%s) at rip 0x%" PRIx64, cpu->index, run->internal.suberror,
-                 run->internal.suberror == KVM_INTERNAL_ERROR_EMULATION ? ": it cannot emulate the instruction" : "",
-                 st->rip);
+    error_report("KVM gave up on vCPU %d (internal error %u%s) at rip 0x%" PRIx64, cpu->index, suberror,
+                 suberror == KVM_INTERNAL_ERROR_EMULATION ? ": it cannot emulate the instruction" : "",
+                 X86_CPU(cpu)->st->rip);
     machine_unlock();
     vm_stop_request(RUN_STATE_INTERNAL_ERROR);
     return VCPU_RUN_STOPPED;
+}
+
+static VCpuRunResult exit_internal_error(VCpu *cpu, struct kvm_run *run)
+{
+    uint32_t suberror = run->internal.suberror;
+
+    return suberror == KVM_INTERNAL_ERROR_EMULATION ? kvm_rescue(cpu) : kvm_gave_up(cpu, suberror);
 }
 
 static VCpuRunResult exit_system_event(VCpu *cpu, struct kvm_run *run)

@@ -3,7 +3,7 @@
  * The KVM accelerator: opening /dev/kvm, making the VM, and the row in the accelerator table.
  *
  * The parts: kvm-mem.c (slots, dirty log, doorbells), kvm-vcpu.c (run loop and exits), kvm-state.c (registers both
- * ways), kvm-cpuid.c, kvm-irqchip.c. Main thread. Test: tests/kvm/.
+ * ways), kvm-rescue.c (what the kernel cannot emulate), kvm-cpuid.c, kvm-irqchip.c. Main thread. Test: tests/kvm/.
  */
 #include "accel/kvm/kvm-int.h"
 
@@ -121,6 +121,15 @@ static void kvm_read_caps(KvmState *s)
     s->slot_count = MIN(s->slot_count, KVM_SLOTS_MAX);
 }
 
+/* Else a failure comes with a #UD already queued, and from user mode only as that #UD, to the guest. */
+static void kvm_failure_exit_enable(KvmState *s)
+{
+    struct kvm_enable_cap cap = { .cap = KVM_CAP_EXIT_ON_EMULATION_FAILURE, .args = { 1 } };
+
+    s->cap_failure_exit = kvm_check_extension(KVM_CAP_EXIT_ON_EMULATION_FAILURE) > 0 &&
+                          kvm_vm_ioctl(KVM_ENABLE_CAP, &cap) >= 0;
+}
+
 static bool kvm_dirty_ring_enable(KvmState *s, Error **errp)
 {
     struct kvm_enable_cap cap = { .cap = KVM_CAP_DIRTY_LOG_RING };
@@ -205,6 +214,7 @@ static bool kvm_init(const AccelProp *props, int n, Error **errp)
     if (ok && kvm_vm_create(s, errp)) {
         kvm_read_caps(s);
         kvm_set_tss();
+        kvm_failure_exit_enable(s);
         kvm_kick_signal_init();
         if (!s->cap_immediate_exit) {
             error_set(errp, "This kernel's KVM is too old: it has no immediate exit (Linux 4.13)");
@@ -246,6 +256,11 @@ static void kvm_put_state(VCpu *cpu)
     kvm_vcpu(cpu)->state_here = true;
 }
 
+static uint64_t kvm_rescues(void)
+{
+    return atomic_load(&kvm_state->rescues);
+}
+
 static const char *const kvm_props[] = {
     "kernel-irqchip\0on|off|split: where the interrupt controllers are",
     "dirty-ring-size\0entries of each vCPU's dirty ring, a power of two; 0: dirty bitmap",
@@ -268,6 +283,7 @@ static const AccelOps kvm_ops = {
     .has_work = kvm_has_work,
     .get_state = kvm_state_get,
     .put_state = kvm_put_state,
+    .rescues = kvm_rescues,
     .debug_insert = kvm_debug_insert,
     .debug_remove = kvm_debug_remove,
     .debug_step = kvm_debug_step,

@@ -45,6 +45,7 @@ typedef struct AccelOps {
     /* Copy architectural state from / to the accelerator; vCPU thread, machine lock. NULL: state is in place. */
     void (*get_state)(VCpu *cpu);
     void (*put_state)(VCpu *cpu);
+    uint64_t (*rescues)(void);           /* instructions that the software CPU executed in its place. NULL: none */
     int64_t (*clock_virtual)(void);      /* NULL: monotonic clock while running */
     /*
      * The debugger's points (include/system/debug.h): main loop thread, machine lock, every vCPU stopped. cpu is the

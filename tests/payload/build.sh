@@ -11,6 +11,7 @@ flags="-m$bits -DEND=$end -O1 -ffreestanding -fno-pic -fno-pie -fno-stack-protec
 [ "$bits" != 16 ] || flags="$flags -DBITS16"
 parts="start.S payload.c"
 [ "$end" != 4 ] || parts="$parts accel.c"
+[ "$end" != 5 ] || parts="$parts rescue.c"
 objects=
 for part in $parts; do
     # shellcheck disable=SC2086 # a list of flags

@@ -3,7 +3,7 @@
  * A bare-metal guest that exercises an accelerator and the platform and prints a transcript on port e9h, the same
  * whatever runs it. Built three times: -m16 (real mode with 4 GiB data segments), -m32 (PAE) and -m64. Ends by what
  * END says: isa-debug-exit (0), a keyboard-controller reset (1), a triple fault (2), an endless HLT (3), or
- * test_accel() and then isa-debug-exit (4).
+ * test_accel() (4) or test_rescue() (5) and then isa-debug-exit.
  */
 #include "payload.h"
 
@@ -95,6 +95,11 @@ static void gate_set(int n, const char *stub)
 #endif
     idt[n].type = 0x8e00;
     idt[n].high = a >> 16;
+}
+
+void handler_set(int n, const char *stub)
+{
+    gate_set(n, stub);
 }
 
 static void idt_load(void)
@@ -252,7 +257,7 @@ static void test_sse(void)
 static void finish(void)
 {
     print(MODE "end\n");
-#if END == 0 || END == 4
+#if END == 0 || END >= 4
     outl(0xf4, 0x10);
 #elif END == 1
     outb(0x64, 0xfe);
@@ -289,6 +294,8 @@ void bsp_main(void)
     test_ipi();
 #if END == 4
     test_accel();
+#elif END == 5
+    test_rescue();
 #endif
     finish();
 }

@@ -80,5 +80,8 @@ void pit_start(void);                       /* 1 kHz */
 void icr_send(uint32_t dest, uint32_t low);
 /* accel.c: with the device accel-test of tests/kvm. */
 void test_accel(void);
+/* rescue.c */
+void test_rescue(void);
+void handler_set(int n, const char *stub);  /* of an exception; not in 16-bit code */
 
 #endif
