@@ -29,11 +29,13 @@ DEAD_AFTER, ATTEMPTS, LOOK_EVERY = 120, 4, 0.2      # seconds, starts, seconds
 APPEND = 'console=ttyS0 panic=-1 quiet nokaslr mitigations=off no_timer_check'
 APPEND_NESTED = APPEND + ' watchdog_thresh=20 softlockup_panic=1'
 PANIC = b'not syncing: softlockup'       # not a guest's own panic
-# The first of the files is an emulator.
-HOLD = '''{emulator} -accel kvm -M q35 -m 16 -S -nodefaults -display none </dev/null >/dev/null 2>&1 & hold=$!
+# The first of the files is an emulator. There is no firmware to be found: it gets an empty one.
+HOLD = '''dd if=/dev/zero of=/tmp/hold bs=65536 count=1 2>/dev/null
+{emulator} -accel kvm -M q35 -m 16 -S -nodefaults -display none -bios /tmp/hold </dev/null >/tmp/held 2>&1 & hold=$!
 {script}
-kill -9 $hold
+kill -9 $hold || {{ echo {lost}; cat /tmp/held; }}
 '''
+LOST = '@@no-vm-was-held@@'
 ENDED, DEAD, LATE = 'ended', 'dead', 'late'
 
 
@@ -143,7 +145,7 @@ def host_runs(cmd, log, timeout, dead_after=None, terminal=None):
 
 
 def run_nested(files, script, timeout, memory):
-    script = HOLD.format(emulator=next(iter(files.values())), script=script)
+    script = HOLD.format(emulator=next(iter(files.values())), script=script, lost=LOST)
     with tempfile.TemporaryDirectory() as work:
         # npt=0: the peer's nested paging loses guests that use PAE paging at their first interrupt.
         make_initrd(files, script, 'kvm-amd npt=0', f'{work}/initrd')
@@ -151,7 +153,11 @@ def run_nested(files, script, timeout, memory):
                '-m', str(memory), '-nodefaults', '-display', 'none', '-serial', 'stdio', '-no-reboot',
                '-monitor', f'unix:{work}/monitor,server=on,wait=off', '-kernel', f'{guest_files()}/vmlinuz',
                '-initrd', f'{work}/initrd', '-append', f'{APPEND_NESTED} cleat.exec=sh,/script']
-        return result_of(host_runs(cmd, os.environ.get('CLEAT_KVMHOST_LOG') or f'{work}/log', timeout))
+        text, lost, why = result_of(host_runs(cmd, os.environ.get('CLEAT_KVMHOST_LOG') or f'{work}/log',
+                                              timeout)).partition(LOST)
+    if lost:
+        raise RuntimeError(f'the VM that was to be there all the time has ended: {why.strip()}')
+    return text
 
 
 def run_here(files, script, timeout):
