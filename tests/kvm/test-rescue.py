@@ -18,12 +18,13 @@ TEXT = '16 pio ok\n16 unreal mmio ok\n16 timer-pic 5\n' + ''.join(f'64 {line}\n'
     'pio ok', 'outs ok', 'mmio ioapic 23', 'mmio lapic 1', 'sse 8', 'timer-pic 5', 'timer-ioapic 5', 'timer-lapic 5',
     'ipi 3', 'atomic 20000', 'cmpxchg16b 1', 'exchanged 1911', 'not equal 0', 'what is there 1911',
     'pinsrd 2820130816', 'paddd 2820130820', 'fild 2147483648', 'xrstor 895', 'xsave 1', 'vector 14', 'error 0',
-    'page 4096', 'code 1', 'undefined 6', 'at 240', 'end'))
+    'page 4096', 'code 1', 'undefined 6', 'at 240',
+    'user mode 3', 'its exchange 99', 'its end 1', 'end'))
 WARNING = re.compile(r'warning: KVM cannot execute (\S+) ')
 PEER_DATA = ('/usr/share/seabios/kvmvapic.bin', '/usr/share/qemu/kvmvapic.bin')
 OURS, PEER, ROM, LOG = '/usr/bin/qemu-ours', '/usr/bin/qemu-peer', '/payload-64-5.bin', '/tmp/trace'
 CHIPS = ('on', 'split', 'off')
-RESCUES = 10                    # the instructions of tests/payload/rescue.c
+RESCUES = 11                    # the instructions of tests/payload/rescue.c
 
 
 def command(program, accel, rom):

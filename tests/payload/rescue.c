@@ -11,10 +11,12 @@
 #define NOTHING (HPET + 0x1c0)          /* reads as 0 for an XSAVE area of the first 576 bytes */
 #define WINDOW 0x800000ul               /* linear: the HPET's page, and none behind it */
 #define WINDOW_TABLE 0x400000ul
+enum { KERNEL_SS = 0x10, KERNEL_CS = 0x18, USER_CS = 0x2b, USER_SS = 0x33, TASK = 0x38 };
+#define FAULT_STACK 0x68000ul           /* of faults in user mode */
 
 /* The last fault; the handler goes on at `resume`. */
 static volatile struct {
-    uint64_t vector, error, cr2, rip, resume;
+    uint64_t vector, error, cr2, rip, cs, resume;
 } fault;
 
 void fault_taken(uint64_t *frame, uint64_t vector, uint64_t error);
@@ -27,7 +29,10 @@ void fault_taken(uint64_t *frame, uint64_t vector, uint64_t error)
     fault.error = error;
     fault.cr2 = cr2;
     fault.rip = frame[0];
+    fault.cs = frame[1];
     frame[0] = fault.resume;
+    frame[1] = KERNEL_CS;               /* from user mode, too, and on the same stack */
+    frame[4] = KERNEL_SS;
 }
 
 extern char fault_ud[], fault_pf[];
@@ -137,6 +142,53 @@ static void test_code(void)
     line("at", fault.rip - HPET);
 }
 
+/* Page 0 with code and stacks, and the HPET's, for user mode, and what comes back from there. */
+static void user_prepare(void)
+{
+    static uint64_t gdt[9];
+    static uint32_t tss[26];
+    struct {
+        uint16_t limit;
+        uint64_t base;
+    } __attribute__((packed)) desc;
+    uint64_t at = (uint64_t)tss;
+
+    *(volatile uint64_t *)0x2000 |= 4;
+    *(volatile uint64_t *)0x3000 |= 4;
+    *(volatile uint64_t *)0x3018 |= 4;
+    *(volatile uint64_t *)0x4000 |= 4;
+    *(volatile uint64_t *)(0x7000 + ((HPET >> 21) & 511) * 8) |= 4;
+    __asm__ volatile("mov %0, %%cr3" : : "r"(0x2000ul) : "memory");
+    __asm__ volatile("sgdt %0" : "=m"(desc));
+    for (int n = 0; n < 5; n++) {
+        gdt[n] = ((uint64_t *)desc.base)[n];
+    }
+    gdt[USER_CS / 8] = 0x00affb000000ffff;
+    gdt[USER_SS / 8] = 0x00cff3000000ffff;
+    gdt[TASK / 8] = 103 | (at & 0xffffff) << 16 | 0x89ull << 40 | (at >> 24 & 0xff) << 56;
+    gdt[TASK / 8 + 1] = at >> 32;
+    tss[1] = FAULT_STACK;
+    desc.limit = sizeof(gdt) - 1;
+    desc.base = (uint64_t)gdt;
+    __asm__ volatile("lgdt %0; ltr %w1" : : "m"(desc), "r"(TASK) : "memory");
+}
+
+static void test_user(void)
+{
+    uint64_t lo = 0x4321, hi = 0, end;
+
+    user_prepare();
+    *(volatile uint64_t *)COUNTER = 0x4321;
+    __asm__ volatile(RESUME_AT_1 "lea 3f(%%rip), %[end]; mov %%rsp, %%rax; push %[ss]; push %%rax; pushfq; push %[cs];"
+                     "lea 2f(%%rip), %%rax; push %%rax; mov $0x4321, %%eax; iretq;"
+                     "2: lock cmpxchg16b (%[at]); 3: ud2; 1:"
+                     : [resume] "=m"(fault.resume), [end] "=&r"(end), "+a"(lo), "+d"(hi)
+                     : [at] "r"(COUNTER), "b"(99ul), "c"(0ul), [ss] "i"(USER_SS), [cs] "i"(USER_CS) : "memory", "cc");
+    line("user mode", fault.cs & 3);
+    line("its exchange", *(volatile uint64_t *)COUNTER);
+    line("its end", fault.rip == end);
+}
+
 void test_rescue(void)
 {
     handler_set(6, fault_ud);
@@ -146,4 +198,5 @@ void test_rescue(void)
     test_xrstor();
     test_fault();
     test_code();
+    test_user();
 }

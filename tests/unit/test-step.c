@@ -268,6 +268,49 @@ START_TEST(devices_are_operands_and_hold_code)
 }
 END_TEST
 
+PAYLOAD(p_out, ".code32", "outl %eax, $0x80");
+PAYLOAD(p_in, ".code32", "repe insl");
+PAYLOAD(p_push, ".code32", "pushl %fs:4");
+START_TEST(ports_and_segments)
+{
+    X86CPU *cpu = prepare();
+    X86State *st = cpu->st;
+    static const MemoryRegionOps ops = { .read = device_read, .write = device_write };
+    static MemoryRegion ports;
+
+    machine_lock();
+    memory_region_init_io(&ports, NULL, &ops, NULL, "ports", 8);
+    memory_region_add(cpu->vcpu.io->root, 0x80, &ports, 0);
+    machine_unlock();
+    harness_protected_mode(cpu);
+    st->regs[R_RAX] = 0x12345678;
+    DONE(cpu, p_out, "out");
+    ck_assert_uint_eq(registers[0], 0x12345678);
+    st->regs[R_RDI] = V_DATA;
+    st->regs[R_RCX] = 3;
+    st->regs[R_RDX] = 0x80;
+    DONE(cpu, p_in, "ins");                             /* all three: nobody wants the CPU to leave */
+    ck_assert_uint_eq(*word(V_DATA), 0x1234567812345678);
+    ck_assert_uint_eq(st->regs[R_RDI], V_DATA + 12);
+    ck_assert_uint_eq(st->regs[R_RCX], 0);
+    st->seg[SEG_FS].base = V_DATA;
+    st->seg[SEG_FS].limit = 7;
+    x86_update_mode(cpu);
+    DONE(cpu, p_push, "push");
+    ck_assert_mem_eq(harness_ram() + H_STACK - 4, "\x78\x56\x34\x12", 4);
+    st->seg[SEG_FS].limit = 6;
+    x86_update_mode(cpu);
+    faults(cpu, STEP(cpu, p_push, "push"), EXCP_GP, 0, H_CODE);
+    ck_assert_uint_eq(st->regs[R_RSP], H_STACK - 4);
+    st->seg[SEG_CS].limit = H_CODE - 1;
+    x86_update_mode(cpu);
+    faults(cpu, STEP(cpu, p_out, NULL), EXCP_GP, 0, H_CODE);
+    st->seg[SEG_CS].limit = H_CODE;                     /* its first byte alone */
+    x86_update_mode(cpu);
+    faults(cpu, STEP(cpu, p_out, "out"), EXCP_GP, 0, H_CODE);
+}
+END_TEST
+
 PAYLOAD(p_store, ".code64", "mov %rax, 0x50000");
 PAYLOAD(p_load, ".code64", "mov 0x50000, %rax");
 START_TEST(stores_are_in_the_dirty_map)
@@ -344,6 +387,7 @@ int main(void)
     tcase_add_test(t, an_instruction_that_straddles_pages);
     tcase_add_test(t, what_there_is_not_is_undefined);
     tcase_add_test(t, devices_are_operands_and_hold_code);
+    tcase_add_test(t, ports_and_segments);
     tcase_add_test(t, stores_are_in_the_dirty_map);
     tcase_add_test(t, what_was_injected_comes_first);
     tcase_add_test(t, a_single_step_trap_stays_pending);
