@@ -218,6 +218,12 @@ bool outcome_same(const InsnCase *c, const InsnOutcome *native, const InsnOutcom
         (native->vector == EXCP_PF && guest->vector == EXCP_AC)) {
         return true;                    /* which of the two comes first is the CPU's choice (SDM vol. 3 6.9) */
     }
+    if (guest->hung) {
+        if (report) {
+            fprintf(report, "  the guest's program does not end\n");
+        }
+        return false;
+    }
     xsave_from_native(c, native_window());
     window_tame(c, native);
     own_registers_tame(c, native, &mine);

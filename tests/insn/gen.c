@@ -119,6 +119,19 @@ const char *row_skip_reason(unsigned op)
 }
 
 static unsigned bits_only;              /* 0: any */
+static unsigned mmio_percent;
+
+void gen_mmio(unsigned percent)
+{
+    mmio_percent = percent;
+}
+
+bool gen_wants_mmio(uint64_t seed)
+{
+    Rng r = { seed ^ 0x3310 };
+
+    return rng_percent(&r, mmio_percent);
+}
 
 void gen_bits_only(unsigned bits)
 {
@@ -153,7 +166,7 @@ static unsigned bits_pick(Rng *r, unsigned op)
  * Forms that Intel's manual has and AMD's CPUs have not: far pointers with 64-bit offsets (they ignore REX.W there),
  * MOVSXD r16, m16 (they read 32 bits).
  */
-static bool is_foreign(const Insn *i)
+bool is_foreign(const Insn *i)
 {
     const InsnRow *row = x86_row(i);
 
@@ -178,7 +191,7 @@ static bool is_foreign_ud(const uint8_t *code)
     return n < 10 && gen_host_is_amd();
 }
 
-static bool gates_open(const Insn *i)
+bool gates_open(const Insn *i)
 {
     uint8_t gates[4];
     unsigned n = x86_insn_gates(i, gates);
@@ -191,7 +204,7 @@ static bool gates_open(const Insn *i)
     return true;
 }
 
-static bool decode_at(InsnCase *c, unsigned at, Insn *i)
+bool decode_at(InsnCase *c, unsigned at, Insn *i)
 {
     return x86_decode(c->code + at, X86_INSN_MAX, guest_mode(c->bits), i) == X86_DECODE_OK;
 }
@@ -229,7 +242,8 @@ void case_generate(InsnCase *c, uint64_t seed, unsigned op)
 
     c->seed = seed;
     c->bits = bits_pick(&r, op);
-    c->undecodable = c->reloads = c->xsave = false;
+    c->undecodable = c->reloads = c->xsave = c->program = false;
+    c->mmio = gen_wants_mmio(seed);
     c->count = code_generate(&r, c, op);
     if (!c->count) {
         return;
@@ -246,7 +260,7 @@ void case_generate(InsnCase *c, uint64_t seed, unsigned op)
 
 /* ---- sequences ---- */
 
-static bool fits_sequence(const Insn *i)
+bool fits_sequence(const Insn *i)
 {
     const InsnRow *row = x86_row(i);
 
@@ -264,7 +278,8 @@ void sequence_generate(InsnCase *c, uint64_t seed, const uint16_t *rows, unsigne
     c->bits = bits_only ? bits_only : rng_percent(&r, 75) || !segments_have(32) ? 64 :
               rng_percent(&r, 60) || !segments_have(16) ? 32 : 16;
     c->count = c->length = c->flags_undef = 0;
-    c->undecodable = c->reloads = c->xsave = false;
+    c->undecodable = c->reloads = c->xsave = c->program = false;
+    c->mmio = gen_wants_mmio(seed);
     c->target = 0;
     state_generate(&r, c);
     c->start.rflags &= ~(uint64_t)(FL_AC | FL_DF);

@@ -23,6 +23,12 @@ void operands_aim(Rng *r, InsnCase *c, Insn *i);
 void memory_aim(Rng *r, InsnCase *c, Insn *i, unsigned at, uint64_t target);
 void window_fill(Rng *r, uint64_t target);
 bool is_sha(const Insn *i);
+/* gen.c */
+bool gen_wants_mmio(uint64_t seed);
+bool is_foreign(const Insn *i);                 /* a form that this host's CPU has not */
+bool gates_open(const Insn *i);
+bool fits_sequence(const Insn *i);
+bool decode_at(InsnCase *c, unsigned at, Insn *i);
 bool gen_host_is_amd(void);
 /* Cases of 64-, 32- or 16-bit code alone. */
 void gen_bits_only(unsigned bits);

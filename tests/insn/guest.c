@@ -1,23 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs a case in the interpreter: decoded instructions' own functions on a whole CPU in long mode at CPL 3, with page
- * tables that map the window as the host's process does. A fault is delivered through an IDT, so that the end state
- * comes from the frame on the handler's stack, as the host's does. See insn-test.h. One thread.
+ * Runs a case on a whole CPU in long mode at CPL 3, with page tables that map the window as the host's process does:
+ * by the decoded instructions' own functions, or by the accelerator's run loop, several times over, so that a
+ * translator finds the code hot. A fault is delivered through an IDT, so that the end state comes from the frame on
+ * the handler's stack, as the host's does. The window's pages lie apart in physical memory, and one may be a device
+ * that behaves like memory. See insn-test.h. One thread.
  */
 #include <cpuid.h>
 #include <string.h>
 
 #include "insn-test.h"
+#include "system/loop.h"
 #include "target/i386/decode.h"
 #include "target/i386/exec.h"
 #include "target/i386/interp.h"
 #include "tests/unit/x86-harness.h"
 
-enum { DATA_PHYS = 0x400000, CODE_PHYS = 0x500000, PT_DATA = 0x14000, PT_CODE = 0x15000, GDT = 0x16000, LDT = 0x16800 };
+enum { DATA_PHYS = 0x400000, CODE_PHYS = 0x500000, MMIO_PHYS = 0x10000000 };
+enum { PT_DATA = 0x14000, PT_CODE = 0x15000, GDT = 0x16000, LDT = 0x16800 };
+enum { H_HANDLERS = 0x9000 };                   /* the harness's: 32 bytes for each vector */
 enum { PTE_RO = 0x65, PTE_RW = 0x67 };          /* present, user, accessed, dirty */
 
 typedef struct Guest {
     X86CPU *cpu;
+    unsigned runs;                  /* by the accelerator; 0: none, the functions themselves */
+    bool mmio;                      /* how the window is mapped now */
+    MemoryRegion device;
+    uint8_t device_bytes[4096];
+    uint8_t window[DATA_SIZE];      /* what the case left there */
     unsigned length;                /* of the case in the code page */
 } Guest;
 static Guest guest;
@@ -29,7 +39,65 @@ X86CPU *guest_cpu(void)
 
 uint8_t *guest_window(void)
 {
-    return harness_ram() + DATA_PHYS;
+    return guest.window;
+}
+
+void guest_accel(const char *options, unsigned runs)
+{
+    harness_accel(options);
+    guest.runs = runs;
+}
+
+/* ---- the window: pages that are not neighbours, page MMIO_PAGE perhaps a device ---- */
+enum { MMIO_PAGE = 1 };
+
+static uint64_t device_read(void *opaque, hwaddr offset, unsigned size)
+{
+    uint64_t v = 0;
+
+    memcpy(&v, guest.device_bytes + offset, size);
+    return v;
+}
+
+static void device_write(void *opaque, hwaddr offset, uint64_t value, unsigned size)
+{
+    memcpy(guest.device_bytes + offset, &value, size);
+}
+
+static void device_add(void)
+{
+    static const MemoryRegionOps ops = {
+        .read = device_read, .write = device_write, .valid = { 1, 8, true }, .impl = { 1, 8, true },
+    };
+
+    machine_lock();
+    memory_region_init_io(&guest.device, NULL, &ops, NULL, "memory-like", 4096);
+    memory_region_add(guest.cpu->vcpu.mem->root, MMIO_PHYS, &guest.device, 0);
+    machine_unlock();
+}
+
+static uint64_t page_phys(unsigned n)
+{
+    return n == MMIO_PAGE && guest.mmio ? MMIO_PHYS : DATA_PHYS + (DATA_SIZE / 4096 - n) * 0x2000;
+}
+
+static uint8_t *page_host(unsigned n)
+{
+    return n == MMIO_PAGE && guest.mmio ? guest.device_bytes : harness_ram() + page_phys(n);
+}
+
+static void window_load(const uint8_t *from, unsigned bytes)
+{
+    for (unsigned n = 0; n < bytes / 4096; n++) {
+        memcpy(page_host(n), from + n * 4096, 4096);
+    }
+}
+
+static void window_store(void)
+{
+    for (unsigned n = 0; n < DATA_SIZE / 4096; n++) {
+        memcpy(guest.window + n * 4096, page_host(n), 4096);
+    }
 }
 
 static void put64(uint64_t gpa, uint64_t v)
@@ -43,6 +111,15 @@ static void map_pages(uint64_t lin, uint64_t table, uint64_t phys, unsigned page
     for (unsigned n = 0; n < pages; n++) {
         put64(table + (((lin >> 12) + n) & 511) * 8, (phys + n * 4096) | bits);
     }
+}
+
+static void window_map(bool mmio)
+{
+    guest.mmio = mmio;
+    for (unsigned n = 0; n < DATA_SIZE / 4096; n++) {
+        map_pages(DATA_AT + n * 4096, PT_DATA, page_phys(n), 1, n < DATA_RW / 4096 ? PTE_RW : PTE_RO);
+    }
+    x86_tlb_flush_memory(guest.cpu);
 }
 
 /* As Linux has them: breakpoint and overflow may be called from ring 3, nothing else. */
@@ -61,6 +138,9 @@ static void tables_init(X86State *st)
     gates_close();
     st->gdt = (X86Table) { GDT, SEGMENTS_GDT - 1 };
     st->idt.limit = 0xfff;
+    for (int v = 0; v < 64; v++) {                      /* every handler halts at once: its frame tells all */
+        memcpy(harness_ram() + H_HANDLERS + v * 32, "\xf4\xeb\xfd", 3);
+    }
     st->ldt = (X86Segment) { .base = LDT, .limit = SEGMENTS_LDT - 1, .attr = DESC_P | 2 << 8, .selector = 0 };
     __asm__ volatile("sldt %0" : "=r"(st->ldt.selector));
     __asm__ volatile("str %0" : "=r"(st->tr.selector));
@@ -89,10 +169,10 @@ void guest_init(void)
     for (unsigned n = 0; n < 32; n++) {
         harness_ram()[H_PD + n * 8] &= ~4;              /* CPL 3 sees nothing but the window */
     }
-    map_pages(DATA_AT, PT_DATA, DATA_PHYS, DATA_RW >> 12, PTE_RW);
-    map_pages(DATA_AT + DATA_RW, PT_DATA, DATA_PHYS + DATA_RW, (DATA_SIZE - DATA_RW) >> 12, PTE_RO);
+    window_map(false);
+    device_add();
     map_pages(CODE_AT, PT_CODE, CODE_PHYS, 1, PTE_RO);
-    memcpy(guest_window(), window_start, DATA_SIZE);
+    window_load(window_start, DATA_SIZE);
     memset(harness_ram() + CODE_PHYS, 0xcc, 4096);
     tables_init(st);
     st->cr0 |= CR0_AM;
@@ -100,7 +180,6 @@ void guest_init(void)
     st->xcr0 = native_features();
     x86_tlb_flush_memory(cpu);
     x86_update_mode(cpu);
-    vcpu_exec_begin(&cpu->vcpu);
 }
 
 uint32_t guest_mode(unsigned bits)
@@ -164,7 +243,7 @@ static void take_frame(X86State *st, InsnOutcome *out)
     unsigned n = 0;
 
     memcpy(f, harness_ram() + st->regs[R_RSP], sizeof(f));
-    out->vector = (st->rip - 0x9000) / 32;
+    out->vector = (st->rip - H_HANDLERS) / 32;
     if (words == 6) {
         out->error = f[n++];
     }
@@ -176,26 +255,65 @@ static void take_frame(X86State *st, InsnOutcome *out)
     out->cr2 = st->cr2;
 }
 
-void guest_run(const InsnCase *c, InsnOutcome *out)
+static void code_load(const InsnCase *c)
+{
+    uint8_t bytes[sizeof(c->code) + 1];
+    unsigned len = MAX(guest.length, c->length + 1);
+
+    memset(bytes, 0xcc, sizeof(bytes));
+    memcpy(bytes, c->code, c->length);
+    address_space_write(guest.cpu->vcpu.mem, CODE_PHYS + (CODE_START - CODE_AT), bytes, len);
+    guest.length = c->length;
+}
+
+static void run_directly(const InsnCase *c)
 {
     X86CPU *cpu = guest.cpu;
-    X86State *st = cpu->st;
     sigjmp_buf jmp;
 
-    memcpy(guest_window(), window_start, DATA_RW);
-    memcpy(harness_ram() + CODE_PHYS + 0x800, c->code, c->length);
-    memset(harness_ram() + CODE_PHYS + 0x800 + c->length, 0xcc,
-           guest.length > c->length ? guest.length - c->length : 1);
-    guest.length = c->length;
     guest_load(c);
-    memset(out, 0, sizeof(*out));
-    out->vector = -1;
+    window_load(window_start, DATA_RW);
+    vcpu_exec_begin(&cpu->vcpu);
     cpu->fault_jmp = &jmp;
     if (!sigsetjmp(jmp, 0)) {
         run_code(c);
     } else {
         x86_deliver_exception(cpu);
     }
+    cpu->fault_jmp = NULL;
+    vcpu_exec_end(&cpu->vcpu);
+}
+
+/* As a program, which ends in a handler: the int3 behind the case is its regular end. False: it did not end. */
+static bool run_accel(const InsnCase *c)
+{
+    bool ended = true;
+
+    for (unsigned n = 0; n < (guest.runs ? guest.runs : 5) && ended; n++) {
+        guest_load(c);
+        window_load(window_start, DATA_RW);
+        ended = harness_run_from(guest.cpu, c->start.rip);
+    }
+    return ended;
+}
+
+void guest_run(const InsnCase *c, bool direct, InsnOutcome *out)
+{
+    X86CPU *cpu = guest.cpu;
+    X86State *st = cpu->st;
+
+    if (guest.mmio != c->mmio) {
+        window_map(c->mmio);
+    }
+    code_load(c);
+    memset(out, 0, sizeof(*out));
+    out->vector = -1;
+    if (!c->program && (direct || !guest.runs)) {
+        run_directly(c);
+    } else if (!run_accel(c)) {
+        out->hung = true;
+    }
+    window_store();
     memcpy(out->end.regs, st->regs, sizeof(st->regs));
     out->end.rip = st->rip;
     out->end.rflags = st->rflags;
@@ -204,6 +322,10 @@ void guest_run(const InsnCase *c, InsnOutcome *out)
     }
     if (x86_cpl(st) == 0) {
         take_frame(st, out);
+    }
+    if (out->vector == EXCP_BP && out->end.rip == c->start.rip + c->length + 1) {
+        out->vector = -1;
+        out->end.rip--;
     }
     out->end.rflags &= ~(uint64_t)FL_TF;
     out->end.xs = st->xs;

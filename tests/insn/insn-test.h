@@ -5,8 +5,8 @@
  * A case is an instruction (or a short sequence) of 64-, 32- or 16-bit code with a start state and
  * the contents of a small window of memory. It runs once on the host (native.c: ring 3, ended by a
  * signal; 32-bit code through the kernel's compatibility segment, 16-bit code through an LDT) and
- * once in the interpreter (guest.c: the whole CPU with paging, CPL 3, the same descriptors); gen.c
- * makes cases from the instruction table and a seed; compare.c judges.
+ * once in the interpreter, or several times under an accelerator (guest.c: the whole CPU with paging,
+ * CPL 3, the same descriptors); gen.c makes cases from the instruction table and a seed; compare.c judges.
  */
 #ifndef CLEAT_TESTS_INSN_TEST_H
 #define CLEAT_TESTS_INSN_TEST_H
@@ -25,7 +25,8 @@
 #define GUEST_KERNEL (64u << 20)    /* below it the interpreter's guest has supervisor pages */
 #define GS_BASE (DATA_AT + 0x40)    /* in 64-bit code */
 #define SEQUENCE_MAX 8
-#define CODE_MAX (16 * SEQUENCE_MAX)
+#define PROGRAM_MAX 40              /* random instructions of a program */
+#define CODE_MAX 1536
 
 /* Selectors of the host's GDT (Linux) and of the LDT that segments.c sets up. */
 enum { SEL_CODE32 = 0x23, SEL_DATA = 0x2b, SEL_CODE64 = 0x33,
@@ -44,11 +45,13 @@ typedef struct InsnCase {
     InsnState start;
     uint8_t code[CODE_MAX + 32];    /* followed by int3 */
     unsigned length, count;         /* bytes, instructions */
-    Insn insn[SEQUENCE_MAX];
+    Insn insn[PROGRAM_MAX];
     bool undecodable;               /* our decoder refuses it: #UD expected */
     uint16_t flags_undef;           /* left undefined at the end */
     uint64_t target;                /* where the (first) memory operand is */
     bool reloads;                   /* may load a segment register */
+    bool mmio;                      /* a page of the window is a device that behaves like memory */
+    bool program;                   /* loops and calls: the instructions do not follow each other */
     bool xsave;                     /* the XSAVE family: the window holds an image at target */
 } InsnCase;
 
@@ -57,6 +60,7 @@ typedef struct InsnOutcome {
     int vector;                     /* of the fault, -1: none */
     uint32_t error;
     uint64_t cr2;
+    bool hung;                      /* the guest's program did not end */
 } InsnOutcome;
 
 /* Window contents at the start of a case, and where each world keeps its copy. */
@@ -79,7 +83,10 @@ unsigned native_xsave_offset(unsigned component);
 void guest_init(void);
 X86CPU *guest_cpu(void);
 uint8_t *guest_window(void);
-void guest_run(const InsnCase *c, InsnOutcome *out);
+/* Before guest_init(): runs cases by that accelerator ("tcg,mode=interp"), so many times each. */
+void guest_accel(const char *options, unsigned runs);
+/* direct: by the instructions' functions all the same (a branch leads to where no int3 stands); not a program. */
+void guest_run(const InsnCase *c, bool direct, InsnOutcome *out);
 /* CPU mode bits that the decoder looks at. */
 uint32_t guest_mode(unsigned bits);
 
@@ -106,6 +113,10 @@ const char *row_skip_reason(unsigned op);       /* NULL: ring 3 can run it here 
 bool row_in(unsigned op, unsigned bits);        /* does it exist there? */
 void case_generate(InsnCase *c, uint64_t seed, unsigned op);
 void sequence_generate(InsnCase *c, uint64_t seed, const uint16_t *rows, unsigned n_rows);
+/* How many cases of a hundred have a device in their window. */
+void gen_mmio(unsigned percent);
+/* gen-program.c: loops, branches, calls, stack operations around random instructions with any memory operand. */
+void program_generate(InsnCase *c, uint64_t seed, const uint16_t *rows, unsigned n_rows);
 
 /* compare.c: true when both agree, or where they may differ. */
 bool outcome_same(const InsnCase *c, const InsnOutcome *native, const InsnOutcome *guest, FILE *report);

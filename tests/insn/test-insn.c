@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Compares the interpreter with the real CPU, instruction by instruction (see insn-test.h), over
- * every row of the instruction table that ring 3 can run; then short sequences. Prints what
- * differed with the seed that repeats it, and the rows that never ran.
+ * every row of the instruction table that ring 3 can run; then short sequences and programs with
+ * loops. Prints what differed with the seed that repeats it, and the rows that never ran.
  *
- *   test-insn [--long] [--count N] [--sequences N] [--seed S] [--row MNEMONIC] [--bits 64|32|16]
- *             [--replay SEED[:ROW]] [--rows] [--reports N]
+ *   test-insn [--accel tcg,mode=...] [--runs N] [--long] [--count N] [--sequences N] [--programs N] [--seed S]
+ *             [--seeds N] [--row MNEMONIC] [--bits 64|32|16] [--mmio PERCENT] [--replay SEED[:ROW|:program]]
+ *             [--rows] [--reports N]
+ *
+ * --accel runs each case N times (5) by that accelerator's loop; without it the instructions' functions are called
+ * (but for programs, which tcg's loop runs).
+ * --seeds repeats everything with so many seeds. A replay needs the same --accel and --mmio.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,11 +22,16 @@
 #include <unistd.h>
 
 #include "gen.h"
+#include "target/i386/decode.h"
 
+
+enum { ROW_SEQUENCE = -1, ROW_PROGRAM = -2 };
 
 typedef struct Options {
-    uint64_t count, sequences, seed, replay, reports;
-    int replay_row;                 /* -1: the seed of a sequence */
+    uint64_t count, sequences, programs, seed, seeds, replay, reports;
+    int replay_row;                 /* ROW_SEQUENCE or ROW_PROGRAM: the seed of one */
+    unsigned runs, mmio;
+    const char *accel;
     bool replaying, rows;
     const char *row;
 } Options;
@@ -44,9 +54,27 @@ typedef struct Test {
     InsnCase c;
 } Test;
 
+static void program_describe(const InsnCase *c, FILE *f)
+{
+    for (unsigned at = 0, n = 0; at < c->length; n++) {
+        Insn i;
+        bool ok = x86_decode(c->code + at, X86_INSN_MAX, guest_mode(c->bits), &i) == X86_DECODE_OK;
+
+        fprintf(f, "  %" PRIx64 " %-12s", c->start.rip + at, ok ? x86_mnemonic(&i) : "?");
+        for (unsigned k = 0; k < (ok ? i.length : 1); k++) {
+            fprintf(f, "%02x", c->code[at + k]);
+        }
+        fprintf(f, "\n");
+        at += ok ? i.length : 1;
+    }
+}
+
 static void case_describe(const InsnCase *c, FILE *f)
 {
-    for (unsigned n = 0, at = 0; n < c->count; n++) {
+    if (c->program) {
+        program_describe(c, f);
+    }
+    for (unsigned n = 0, at = 0; n < c->count && !c->program; n++) {
         unsigned len = c->undecodable ? c->length : c->insn[n].length;
 
         fprintf(f, "  %-12s", c->undecodable ? "(#UD)" : x86_mnemonic(&c->insn[n]));
@@ -56,7 +84,8 @@ static void case_describe(const InsnCase *c, FILE *f)
         fprintf(f, "  insn.def:%u\n", x86_row(&c->insn[n])->line);
         at += len;
     }
-    fprintf(f, "  %u-bit code, cs %x ss %x ds %x es %x fs %x gs %x, rsp %" PRIx64 "\n", c->bits, c->start.sel[SEG_CS],
+    fprintf(f, "%s  %u-bit code, cs %x ss %x ds %x es %x fs %x gs %x, rsp %" PRIx64 "\n",
+            c->mmio ? "  with a device at 10001000\n" : "", c->bits, c->start.sel[SEG_CS],
             c->start.sel[SEG_SS], c->start.sel[SEG_DS], c->start.sel[SEG_ES], c->start.sel[SEG_FS],
             c->start.sel[SEG_GS], c->start.regs[R_RSP]);
     fprintf(f, "  operand %" PRIx64 " rflags %" PRIx64 " mxcsr %x fcw %x fsw %x ftw %x\n", c->target, c->start.rflags,
@@ -77,7 +106,7 @@ static void case_report(Test *t, int op, const InsnOutcome *native, const InsnOu
     if (op >= 0) {
         printf("DIFFERS: --replay %#" PRIx64 ":%d\n", c->seed, op);
     } else {
-        printf("DIFFERS: --replay %#" PRIx64 "\n", c->seed);
+        printf("DIFFERS: --replay %#" PRIx64 "%s\n", c->seed, c->program ? ":program" : "");
     }
     case_describe(c, stdout);
     for (int n = 0; t->o->replaying && n < 16; n++) {
@@ -98,7 +127,7 @@ static bool ran_to_end(const InsnCase *c, unsigned n, const InsnOutcome *o)
 static bool case_compare(Test *t, InsnOutcome *native, InsnOutcome *guest)
 {
     for (int tries = 0; tries < 3; tries++) {
-        guest_run(&t->c, guest);
+        guest_run(&t->c, must_step(&t->c) && !t->c.undecodable, guest);
         if (guest->vector == EXCP_PF && native_owns(guest->cr2)) {
             t->dropped++;               /* AddressSanitizer's shadow, for instance: the guest has nothing there */
             return true;
@@ -147,7 +176,16 @@ static void one_sequence(Test *t, uint64_t seed)
     memcpy(window_start, t->template, DATA_RW);
     sequence_generate(&t->c, seed, t->rows, t->n_rows);
     if (t->c.count) {
-        case_try(t, -1);
+        case_try(t, ROW_SEQUENCE);
+    }
+}
+
+static void one_program(Test *t, uint64_t seed)
+{
+    memcpy(window_start, t->template, DATA_RW);
+    program_generate(&t->c, seed, t->rows, t->n_rows);
+    if (t->c.count) {
+        case_try(t, ROW_PROGRAM);
     }
 }
 
@@ -200,10 +238,37 @@ static void rows_choose(Test *t)
     }
 }
 
+static void run_seed(Test *t, uint64_t seed)
+{
+    Rng r = { seed };
+
+    for (uint64_t n = 0; n < t->o->count && t->n_rows; n++) {
+        one_case(t, rng_next(&r), t->rows[n % t->n_rows]);
+    }
+    for (uint64_t n = 0; n < t->o->sequences && t->n_rows; n++) {
+        one_sequence(t, rng_next(&r));
+    }
+    for (uint64_t n = 0; n < t->o->programs && t->n_rows; n++) {
+        one_program(t, rng_next(&r));
+    }
+}
+
+static int replay(Test *t)
+{
+    if (t->o->replay_row >= 0) {
+        one_case(t, t->o->replay, t->o->replay_row);
+    } else if (t->o->replay_row == ROW_PROGRAM) {
+        one_program(t, t->o->replay);
+    } else {
+        one_sequence(t, t->o->replay);
+    }
+    return t->failures != 0;
+}
+
 static int run_all(Test *t)
 {
-    Rng r = { t->o->seed };
     Rng fill = { 1 };
+    Rng more = { t->o->seed ^ 0x5eed5 };
 
     for (unsigned at = 0; at < DATA_SIZE; at += 64) {
         data_fill(&fill, t->template + at, 64);
@@ -215,24 +280,22 @@ static int run_all(Test *t)
         return 77;
     }
     segments_init();
+    gen_mmio(t->o->mmio);
+    if (t->o->accel) {
+        guest_accel(t->o->accel, t->o->runs);
+    }
     guest_init();
     rows_choose(t);
     if (t->o->replaying) {
-        if (t->o->replay_row >= 0) {
-            one_case(t, t->o->replay, t->o->replay_row);
-        } else {
-            one_sequence(t, t->o->replay);
-        }
-        return t->failures != 0;
+        return replay(t);
     }
-    printf("seed %#" PRIx64 ", %u rows, 32-bit code %s, 16-bit code %s, %" PRIu64 " instructions, %" PRIu64
-           " sequences\n", t->o->seed, t->n_rows, segments_have(32) ? "too" : "not here",
-           segments_have(16) ? "too" : "not here", t->o->count, t->o->sequences);
-    for (uint64_t n = 0; n < t->o->count && t->n_rows; n++) {
-        one_case(t, rng_next(&r), t->rows[n % t->n_rows]);
-    }
-    for (uint64_t n = 0; n < t->o->sequences && t->n_rows; n++) {
-        one_sequence(t, rng_next(&r));
+    printf("%s, seed %#" PRIx64 ", %u rows, 32-bit code %s, 16-bit code %s, %" PRIu64 " instructions, %" PRIu64
+           " sequences, %" PRIu64 " programs, %" PRIu64 " seeds\n", t->o->accel ? t->o->accel : "functions",
+           t->o->seed, t->n_rows, segments_have(32) ? "too" : "not here",
+           segments_have(16) ? "too" : "not here", t->o->count, t->o->sequences,
+           t->o->programs, t->o->seeds);
+    for (uint64_t n = 0; n < t->o->seeds; n++) {
+        run_seed(t, n ? rng_next(&more) : t->o->seed);
     }
     rows_failed(t);
     if (!t->o->row || t->o->rows) {
@@ -245,14 +308,15 @@ static int run_all(Test *t)
 
 static bool options_parse(int argc, char **argv, Options *o)
 {
-    *o = (Options) { .count = 200000, .sequences = 20000, .seed = 0x5eed, .reports = 40,
-                     .replay_row = -1 };
+    *o = (Options) { .count = 200000, .sequences = 20000, .programs = 5000, .seed = 0x5eed,
+                     .reports = 40, .seeds = 1, .runs = 5, .mmio = 15, .replay_row = ROW_SEQUENCE };
     for (int n = 1; n < argc; n++) {
         const char *v = n + 1 < argc ? argv[n + 1] : "";
 
         if (!strcmp(argv[n], "--long")) {
             o->count = 20000000;
             o->sequences = 2000000;
+            o->programs = 500000;
             continue;
         }
         if (!strcmp(argv[n], "--rows")) {
@@ -263,6 +327,16 @@ static bool options_parse(int argc, char **argv, Options *o)
             o->count = strtoull(v, NULL, 0);
         } else if (!strcmp(argv[n], "--sequences")) {
             o->sequences = strtoull(v, NULL, 0);
+        } else if (!strcmp(argv[n], "--programs")) {
+            o->programs = strtoull(v, NULL, 0);
+        } else if (!strcmp(argv[n], "--seeds")) {
+            o->seeds = strtoull(v, NULL, 0);
+        } else if (!strcmp(argv[n], "--runs")) {
+            o->runs = strtoul(v, NULL, 0);
+        } else if (!strcmp(argv[n], "--mmio")) {
+            o->mmio = strtoul(v, NULL, 0);
+        } else if (!strcmp(argv[n], "--accel")) {
+            o->accel = v;
         } else if (!strcmp(argv[n], "--seed")) {
             o->seed = strtoull(v, NULL, 0);
         } else if (!strcmp(argv[n], "--bits")) {
@@ -275,7 +349,8 @@ static bool options_parse(int argc, char **argv, Options *o)
             char *end;
 
             o->replay = strtoull(v, &end, 0);
-            o->replay_row = *end == ':' ? atoi(end + 1) : -1;
+            o->replay_row = !strcmp(end, ":program") ? ROW_PROGRAM : *end == ':' ?
+                            atoi(end + 1) : ROW_SEQUENCE;
             o->replaying = true;
         } else {
             return false;

@@ -11,6 +11,7 @@
 
 static MemoryRegion root, ram, io_root;
 static AddressSpace mem, io;
+static const char *accel_options = "tcg";
 
 uint8_t *harness_ram(void)
 {
@@ -29,6 +30,28 @@ static void make_memory(void)
     }
 }
 
+void harness_accel(const char *options)
+{
+    accel_options = options;
+}
+
+static void accel_init(const AccelOps *accel)
+{
+    g_auto(GStrv) words = g_strsplit(accel_options, ",", 8);
+    AccelProp props[8];
+    int n = 0;
+
+    g_assert_cmpstr(words[0], ==, "tcg");
+    for (char **w = words + 1; *w; w++) {
+        char *value = strchr(*w, '=');
+
+        g_assert(value);
+        *value++ = 0;
+        props[n++] = (AccelProp) { *w, value };
+    }
+    g_assert(accel->init(props, n, NULL));
+}
+
 static X86CPU *make_cpu(const char *cpu_string, const AccelOps *accel)
 {
     X86CpuModel *model;
@@ -38,7 +61,7 @@ static X86CPU *make_cpu(const char *cpu_string, const AccelOps *accel)
     machine_lock();
     make_memory();
     if (accel) {
-        accel->init(NULL, 0, NULL);
+        accel_init(accel);
     }
     model = x86_model_parse(cpu_string, NULL, NULL);
     g_assert(model);

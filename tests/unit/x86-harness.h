@@ -24,6 +24,8 @@ typedef struct HarnessFault {
     uint64_t count, vector, error, rip, cs, cr2, flags;
 } HarnessFault;
 
+/* The software CPU's options, as in "tcg,mode=interp", for CPUs made afterwards. */
+void harness_accel(const char *options);
 X86CPU *harness_cpu(const char *cpu_string);
 /* Without any accelerator. */
 X86CPU *harness_cpu_alone(const char *cpu_string);
