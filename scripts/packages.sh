@@ -49,3 +49,25 @@ kernel_fetch() {
     mv "$dir/vmlinuz.tmp" "$dir/vmlinuz"
     rm -rf "$dir/deb"
 }
+
+# node_fetch DIR: Debian's Node.js with its libraries as the tree DIR/node, for guests; fetched once.
+node_fetch() {
+    dir=$1
+    [ -x "$dir/node/usr/bin/node" ] && return 0
+    rm -rf "$dir/node.tmp" && mkdir -p "$dir/node.tmp/deb" "$dir/node.tmp/root"
+    apt-cache show libnode108 >/dev/null 2>&1 || apt-get update >/dev/null
+    version=$(apt-cache madison libnode108 | sed -n '1s/.*| *\([^ ]*\) *|.*/\1/p')
+    [ -n "$version" ] || { echo "No Node.js of Debian in apt's lists (libnode108)" >&2; return 1; }
+    names=$(apt-cache depends libnode108 | sed -n 's/^ *Depends: *\([a-z].*\)/\1/p')
+    # shellcheck disable=SC2086 # a list of names
+    (cd "$dir/node.tmp/deb" && apt-get -o APT::Sandbox::User=root download "nodejs=$version" "libnode108=$version" \
+        $names >/dev/null) || return 1
+    for deb in "$dir"/node.tmp/deb/*.deb; do
+        dpkg-deb -x "$deb" "$dir/node.tmp/root" || return 1
+    done
+    # Without what no program needs: documentation, character sets, libraries that are there for others.
+    (cd "$dir/node.tmp/root" && rm -rf usr/share/doc usr/share/man usr/share/lintian usr/include \
+        usr/lib/x86_64-linux-gnu/gconv && find . -name '*.py' -delete)
+    rm -rf "$dir/node" && mv "$dir/node.tmp/root" "$dir/node"
+    rm -rf "$dir/node.tmp"
+}
