@@ -184,7 +184,7 @@ static void random_insn(Program *p)
         if (p->base >= 0 && touches(&i, p->base)) {
             p->base = -1;
         }
-        p->undef = (p->undef & ~x86_row(&i)->flags_written) | x86_row(&i)->flags_undef;
+        p->undef = undef_after(&i, p->undef);
         c->flags_undef |= x86_row(&i)->flags_undef;
         c->insn[c->count++] = i;
         return;

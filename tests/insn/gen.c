@@ -269,6 +269,17 @@ bool fits_sequence(const Insn *i)
            row->opnd[0].size != SZ_ENV && row->opnd[0].size != SZ_SAVE && !(x86_is_mem(i) && is_sha(i));
 }
 
+/* Shifts and rotates by 0 leave the flags as they are, undefined ones too. */
+unsigned undef_after(const Insn *i, unsigned undef)
+{
+    static const char *const shifts = " rol ror rcl rcr sal shl shr sar shld shrd ";
+
+    if (!name_in(shifts, x86_mnemonic(i))) {
+        undef &= ~x86_row(i)->flags_written;
+    }
+    return undef | x86_row(i)->flags_undef;
+}
+
 void sequence_generate(InsnCase *c, uint64_t seed, const uint16_t *rows, unsigned n_rows)
 {
     Rng r = { seed };
@@ -303,7 +314,7 @@ void sequence_generate(InsnCase *c, uint64_t seed, const uint16_t *rows, unsigne
             }
             decode_at(c, c->length, i);
         }
-        undef = (undef & ~x86_row(i)->flags_written) | x86_row(i)->flags_undef;
+        undef = undef_after(i, undef);
         c->flags_undef |= x86_row(i)->flags_undef;      /* a fault may end it anywhere */
         c->length += i->length;
         c->count++;

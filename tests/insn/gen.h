@@ -28,6 +28,8 @@ bool gen_wants_mmio(uint64_t seed);
 bool is_foreign(const Insn *i);                 /* a form that this host's CPU has not */
 bool gates_open(const Insn *i);
 bool fits_sequence(const Insn *i);
+/* Which flags are undefined behind the instruction, given those before it. */
+unsigned undef_after(const Insn *i, unsigned undef);
 bool decode_at(InsnCase *c, unsigned at, Insn *i);
 bool gen_host_is_amd(void);
 /* Cases of 64-, 32- or 16-bit code alone. */
