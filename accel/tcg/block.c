@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "accel/tcg/tcg-internal.h"
+#include "accel/tcg/xl.h"
 #include "trace-accel_tcg.h"
 #include "target/i386/mmu.h"
 
@@ -46,10 +46,11 @@ static void table_grow(struct X86BlockCache *bc)
 }
 
 /* ---- storage ---- */
-struct X86BlockCache *block_cache_new(void)
+struct X86BlockCache *block_cache_new(X86CPU *cpu)
 {
     struct X86BlockCache *bc = g_new0(struct X86BlockCache, 1);
 
+    bc->cpu = cpu;
     bc->chunks = g_ptr_array_new();
     bc->bits = BLOCK_BITS_MIN;
     bc->bucket = g_new0(Block *, 1u << bc->bits);
@@ -60,6 +61,9 @@ struct X86BlockCache *block_cache_new(void)
 
 void block_cache_flush(struct X86BlockCache *bc)
 {
+    if (bc->xl) {
+        xl_cpu_flush(bc->cpu);
+    }
     memset(bc->jump, 0, sizeof(bc->jump));
     memset(bc->bucket, 0, sizeof(Block *) << bc->bits);
     bc->blocks = 0;
@@ -134,7 +138,7 @@ static Block *odd_block(X86CPU *cpu, uint64_t lin)
 }
 
 /* ---- decoding into the cache ---- */
-static unsigned decode_run(X86CPU *cpu, const uint8_t *bytes, unsigned avail, Insn *out, unsigned *used)
+static unsigned decode_run(X86CPU *cpu, const uint8_t *bytes, unsigned offset, unsigned avail, Insn *out, unsigned *used)
 {
     unsigned n = 0, at = 0;
     bool more, end = false;
@@ -144,13 +148,15 @@ static unsigned decode_run(X86CPU *cpu, const uint8_t *bytes, unsigned avail, In
         if (more) {
             break;
         }
+        out[n].page_offset = offset + at;
         at += out[n++].length;
     }
     *used = MIN(at, avail);
     return n;
 }
 
-static Block *publish(struct X86BlockCache *bc, const uint8_t *host, uint32_t mode, const Insn *insns, unsigned n)
+static Block *publish(struct X86BlockCache *bc, const uint8_t *host, uint32_t mode, unsigned cls, const Insn *insns,
+                      unsigned n)
 {
     Block *b = block_alloc(bc, n), **bucket;
 
@@ -162,6 +168,10 @@ static Block *publish(struct X86BlockCache *bc, const uint8_t *host, uint32_t mo
     bucket = bucket_of(bc, host);
     b->host = host;
     b->mode = mode & BLOCK_MODE;
+    b->cls = cls;
+    b->hits = 0;
+    b->tried = false;
+    b->native = 0;
     b->count = n;
     memcpy(b->insns, insns, n * sizeof(Insn));
     b->hash_next = *bucket;
@@ -195,13 +205,13 @@ static Block *decode_block(X86CPU *cpu, const X86Xlat *x, uint64_t lin)
             gen = page->gen;
         }
         memcpy(copy, host, avail);
-        n = decode_run(cpu, copy, avail, insns, &used);
+        n = decode_run(cpu, copy, offset, avail, insns, &used);
         if (!n) {
             return odd_block(cpu, lin);
         }
     } while (page && (!code_page_mark(page, gen, offset, used) || memcmp(copy, host, used)));
     trace_rows(insns, n);
-    b = publish(cpu->blocks, host, cpu->st->mode, insns, n);
+    b = publish(cpu->blocks, host, cpu->st->mode, cpu->st->tlb_class_now, insns, n);
     if (!b) {
         return odd_block(cpu, lin);
     }
@@ -211,15 +221,14 @@ static Block *decode_block(X86CPU *cpu, const X86Xlat *x, uint64_t lin)
     return b;
 }
 
-static bool block_is(const Block *b, const uint8_t *host, uint32_t mode)
+static bool block_is(const Block *b, const uint8_t *host, const X86State *st)
 {
-    return b->host == host && b->mode == (mode & BLOCK_MODE) && (!b->page || b->page->gen == b->gen);
+    return b->host == host && b->mode == (st->mode & BLOCK_MODE) && b->cls == st->tlb_class_now && (!b->page || b->page->gen == b->gen);
 }
 
 static Block *block_find(X86CPU *cpu, uint64_t lin)
 {
     struct X86BlockCache *bc = cpu->blocks;
-    uint32_t mode = cpu->st->mode;
     X86Xlat x;
     Block **p, *b;
 
@@ -230,7 +239,7 @@ static Block *block_find(X86CPU *cpu, uint64_t lin)
     }
     p = bucket_of(bc, x.host);
     while ((b = *p)) {
-        if (block_is(b, x.host, mode)) {
+        if (block_is(b, x.host, cpu->st)) {
             return b;
         }
         if (b->page && b->page->gen != b->gen) {
@@ -243,6 +252,16 @@ static Block *block_find(X86CPU *cpu, uint64_t lin)
     return decode_block(cpu, &x, lin);
 }
 
+Block *block_lookup(X86CPU *cpu, const uint8_t *host)
+{
+    for (Block *b = *bucket_of(cpu->blocks, host); b; b = b->hash_next) {
+        if (block_is(b, host, cpu->st)) {
+            return b;
+        }
+    }
+    return NULL;
+}
+
 Block *block_get(X86CPU *cpu)
 {
     const X86State *st = cpu->st;
@@ -251,7 +270,7 @@ Block *block_get(X86CPU *cpu)
     Block **jump = &cpu->blocks->jump[(lin ^ lin >> 12) % JUMP_CACHE], *b = *jump;
 
     if (G_LIKELY(e->tag == (lin & ~0xfffull) && b &&
-                 block_is(b, (const uint8_t *)(uintptr_t)(lin + e->addend), st->mode))) {
+                 block_is(b, (const uint8_t *)(uintptr_t)(e->host + (lin & 0xfff)), st))) {
         return b;
     }
     b = block_find(cpu, lin);

@@ -8,7 +8,7 @@
  */
 #include <inttypes.h>
 
-#include "accel/tcg/tcg-internal.h"
+#include "accel/tcg/xl.h"
 #include "target/i386/apic.h"
 #include "util/log.h"
 
@@ -69,6 +69,9 @@ static bool attend(X86CPU *cpu)
     VCpu *v = &cpu->vcpu;
 
     atomic_store(&v->exit_request, 0);
+    if (cpu->blocks->xl) {
+        atomic_store(&xl_hot(cpu->st)->req, 0);
+    }
     if (atomic_load(&v->stop) || v->work_first || v->unplug || atomic_load(&v->halted)) {
         return true;
     }
@@ -176,6 +179,19 @@ static bool run_carefully(X86CPU *cpu, Block *b, bool must, VCpuRunResult *resul
     return false;
 }
 
+/* Has the block run often enough to be worth translating? True: it is. */
+static bool hot(X86CPU *cpu, Block *b)
+{
+    if (!cpu->blocks->xl || b->tried || !b->host || ++b->hits < XL_HITS || !xl_mode_ok(cpu)) {
+        return false;
+    }
+    if (cpu->blocks->xl->full) {
+        block_cache_flush(cpu->blocks);                 /* the decoded blocks go too: b is not good any more */
+        return false;
+    }
+    return xl_translate(cpu, b);
+}
+
 static VCpuRunResult run_loop(X86CPU *cpu)
 {
     X86State *st = cpu->st;
@@ -200,7 +216,11 @@ static VCpuRunResult run_loop(X86CPU *cpu)
             log_block(cpu, b);
         }
         if (G_LIKELY(!one_insn && !must_step(st, b, MODE_STEP | MODE_DEBUG))) {
-            run_block(cpu, b);
+            if (b->native || hot(cpu, b)) {
+                xl_run(cpu, b);
+            } else {
+                run_block(cpu, b);
+            }
         } else if (run_carefully(cpu, b, one_insn, &result)) {
             return result;
         }

@@ -23,8 +23,9 @@ typedef struct CodePage {
     uint64_t granules;              /* bit n: bytes 64n..64n+63 hold decoded code; code lock */
 } CodePage;
 
-/* Mode bits that decoding depends on. */
-#define BLOCK_MODE (MODE_CS64 | MODE_CS32 | MODE_SS32 | MODE_PE | MODE_VM | MODE_LMA | MODE_ADDSEG)
+/* Mode bits that decoding and translation depend on. */
+#define BLOCK_MODE (MODE_CS64 | MODE_CS32 | MODE_SS32 | MODE_PE | MODE_VM | MODE_LMA | MODE_ADDSEG | MODE_CPL \
+    | MODE_EM | MODE_MP | MODE_TS | MODE_OSFXSR | MODE_OSXSAVE | MODE_AVX | MODE_AVX512 | MODE_SMAP_OFF)
 #define BLOCK_INSNS 64u
 
 typedef struct Block {
@@ -34,7 +35,12 @@ typedef struct Block {
     const CodePage *page;           /* NULL: ROM */
     struct Block *hash_next;
     uint16_t count, bytes;
-    uint8_t pad[24];
+    uint8_t cls;                    /* TLB_*: of its data accesses */
+    uint8_t hits;                   /* times it was interpreted, up to XL_HITS */
+    bool tried;                     /* translation was */
+    uint8_t entry_checked, entry_near;      /* offsets in native, see xl-block.c */
+    uint8_t pad[15];
+    uint64_t native;                /* translated code: far entry; 0: none */
     Insn insns[];
 } Block;
 _Static_assert(sizeof(Block) == 64, "instructions start on a cache line");
@@ -44,6 +50,7 @@ _Static_assert(sizeof(Block) == 64, "instructions start on a cache line");
 #define BLOCK_BITS_MAX 18u
 /* One vCPU's decoded blocks. Its thread only. */
 struct X86BlockCache {
+    X86CPU *cpu;
     const Insn *volatile end;       /* of the running block; NULL: leave it after this instruction */
     Block *running;
     Block *jump[JUMP_CACHE];        /* by linear address */
@@ -52,21 +59,26 @@ struct X86BlockCache {
     uint8_t *chunk;                 /* current arena chunk */
     size_t chunk_used, total, limit;
     GPtrArray *chunks;
+    struct XlCpu *xl;               /* translations; NULL: none are made */
     Block *odd;                     /* storage for one uncached block: straddles a page, or is not in RAM */
 };
 
 typedef struct TcgConfig {
     bool one_insn;
+    bool translate;
     size_t tb_size;                 /* bytes of decoded blocks per vCPU */
 } TcgConfig;
 const TcgConfig *tcg_config(void);
 
 /* block.c */
-struct X86BlockCache *block_cache_new(void);
+struct X86BlockCache *block_cache_new(X86CPU *cpu);
 void block_cache_free(struct X86BlockCache *bc);
 void block_cache_flush(struct X86BlockCache *bc);
 /* The block at rip, decoded if need be; raises fetch faults. Valid until the next call. */
 Block *block_get(X86CPU *cpu);
+
+/* The cached block of the present mode at a host address; NULL: none. */
+Block *block_lookup(X86CPU *cpu, const uint8_t *host);
 
 /* code-page.c */
 void code_pages_init(void);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "accel/accel.h"
-#include "accel/tcg/tcg-internal.h"
+#include "accel/tcg/xl.h"
 #include "system/machine.h"
 #include "target/i386/cpuid.h"
 #include "target/i386/mmu.h"
@@ -60,8 +60,9 @@ static bool option(const AccelProp *p, Error **errp)
         return option_bool(p, &dummy, errp);
     }
     if (!strcmp(p->key, "mode")) {
-        if (strcmp(p->value, "interp")) {
-            error_set(errp, "-accel tcg: mode '%s' is not there; 'interp' is", p->value);
+        config.translate = !strcmp(p->value, "translate");
+        if (!config.translate && strcmp(p->value, "interp")) {
+            error_set(errp, "-accel tcg: Invalid 'mode' setting '%s' (translate or interp)", p->value);
             return false;
         }
         return true;
@@ -71,9 +72,13 @@ static bool option(const AccelProp *p, Error **errp)
 }
 
 /* A write by a device or the loader. Any thread. */
+static void tell_stale(X86CPU *writer);
+
 static void code_hook(uint64_t ram_page, unsigned offset, unsigned len)
 {
-    code_page_written(ram_page, offset, len);
+    if (code_page_written(ram_page, offset, len)) {
+        tell_stale(NULL);
+    }
 }
 
 /* A range's dirty bits were cleared: vCPUs must come back to the slow path to set them again. Any thread. */
@@ -96,6 +101,11 @@ static bool tcg_init(const AccelProp *props, int n, Error **errp)
         if (!option(&props[i], errp)) {
             return false;
         }
+    }
+    config.translate = config.translate && xl_host_ok();
+    if (config.translate) {
+        xl_host_faults_init();
+        x86_cpu_accel_area(XL_BELOW, sizeof(XlTables));
     }
     code_pages_init();
     ram_code_hook_set(code_hook);
@@ -138,13 +148,30 @@ static bool tcg_machine_ready(Error **errp)
     return true;
 }
 
+/* Code was overwritten, by vCPU writer or a device: translated code of it may be linked, or running. Any thread. */
+static void tell_stale(X86CPU *writer)
+{
+    for (int i = 0; config.translate && i < vcpu_count(); i++) {
+        X86CPU *cpu = X86_CPU(vcpu_get(i));
+
+        if (cpu != writer) {
+            xl_notify_stale(cpu);
+        } else {
+            xl_hot(cpu->st)->stale = 1;
+        }
+    }
+}
+
 /* This vCPU wrote to a page under watch. */
 static void code_written(X86CPU *cpu, uint64_t ram_page, unsigned offset, unsigned len)
 {
     const Block *b = cpu->blocks->running;
 
-    if (code_page_written(ram_page, offset, len) && b && b->page && b->page->ram_page == ram_page) {
-        cpu->blocks->end = NULL;                        /* it may have changed what it is running */
+    if (code_page_written(ram_page, offset, len)) {
+        if (!b || !b->page || b->page->ram_page == ram_page) {
+            cpu->blocks->end = NULL;                    /* it may have changed what it is running */
+        }
+        tell_stale(cpu);
     }
 }
 
@@ -152,7 +179,10 @@ static bool tcg_vcpu_init(VCpu *vcpu, Error **errp)
 {
     X86CPU *cpu = X86_CPU(vcpu);
 
-    cpu->blocks = block_cache_new();
+    cpu->blocks = block_cache_new(cpu);
+    if (config.translate) {
+        cpu->blocks->xl = xl_cpu_new(cpu);
+    }
     cpu->code_written = code_written;
     tcg_debug_vcpu_init(cpu);
     return true;
@@ -164,13 +194,19 @@ static void tcg_vcpu_fini(VCpu *vcpu)
 
     cpu->code_written = NULL;
     cpu->leave_block = NULL;
+    xl_cpu_free(cpu);
     block_cache_free(cpu->blocks);
     cpu->blocks = NULL;
 }
 
 static void tcg_kick(VCpu *vcpu)
 {
-    /* exit_request is set, which the run loop reads before each block. */
+    X86CPU *cpu = X86_CPU(vcpu);
+
+    /* exit_request is set, which the run loop reads before each block; translated code reads this. */
+    if (cpu->blocks && cpu->blocks->xl) {
+        atomic_store(&xl_hot(cpu->st)->req, 1);
+    }
 }
 
 static bool tcg_has_work(VCpu *vcpu)
@@ -179,7 +215,7 @@ static bool tcg_has_work(VCpu *vcpu)
 }
 
 static const char *const tcg_props[] = {
-    "mode\0interp: the interpreter, which is all there is yet",
+    "mode\0translate (default): to host code; interp: the interpreter alone",
     "one-insn-per-tb\0decode blocks of one instruction (on/off)",
     "split-wx\0accepted: no host code is generated (on/off)",
     "tb-size\0MiB of decoded blocks per vCPU (32)",

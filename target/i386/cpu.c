@@ -17,7 +17,13 @@
 #include "target/i386/vmstate.h"
 
 #define GUARD_BYTES 4096u
-static const size_t state_bytes = (sizeof(X86State) + 4095) & ~(size_t)4095;
+static size_t bytes_below = GUARD_BYTES, state_bytes = (sizeof(X86State) + 4095) & ~(size_t)4095;
+
+void x86_cpu_accel_area(size_t below, size_t behind)
+{
+    bytes_below = GUARD_BYTES + ((below + 4095) & ~(size_t)4095);
+    state_bytes = (sizeof(X86State) + 63 + behind + 4095) & ~(size_t)4095;
+}
 
 /* ---- reset ---- */
 static void reset_segments(X86CPU *cpu)
@@ -130,14 +136,14 @@ void x86_cpu_init_signal(X86CPU *cpu)
 /* ---- device ---- */
 static bool cpu_map_state(X86CPU *cpu, Error **errp)
 {
-    uint8_t *p = mmap(NULL, GUARD_BYTES + state_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *p = mmap(NULL, bytes_below + state_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (p == MAP_FAILED) {
         error_set(errp, "cannot map %zu bytes of CPU state", state_bytes);
         return false;
     }
     mprotect(p, GUARD_BYTES, PROT_NONE);
-    cpu->st = (X86State *)(p + GUARD_BYTES);
+    cpu->st = (X86State *)(p + bytes_below);
     cpu->st->self = cpu;
     x86_tlb_init(cpu->st);
     return true;
@@ -153,7 +159,7 @@ static void cpu_fini(Object *obj)
     X86CPU *cpu = (X86CPU *)obj;
 
     if (cpu->st) {
-        munmap((uint8_t *)cpu->st - GUARD_BYTES, GUARD_BYTES + state_bytes);
+        munmap((uint8_t *)cpu->st - bytes_below, bytes_below + state_bytes);
         cpu->st = NULL;
     }
     g_free(cpu->kvmpv);

@@ -128,7 +128,7 @@ void x86_tlb_protect(X86State *st, const uint8_t *host_page)
                 unsigned i = w * 64 + __builtin_ctzll(bits);
                 X86TlbEntry *e = &st->tlb[c][TLB_WRITE][i];
 
-                if (e->tag != tlb_empty_tag(i) && e->tag + e->addend == (uintptr_t)host_page) {
+                if (e->tag != tlb_empty_tag(i) && e->host == (uintptr_t)host_page) {
                     e->tag = tlb_empty_tag(i);
                 }
             }
@@ -471,7 +471,7 @@ static void tlb_fill(X86CPU *cpu, const Walk *w, const X86PhysPage *p, unsigned 
     s->lin = page | TLBS_VALID | (w->global && (st->cr4 & CR4_PGE) ? TLBS_GLOBAL : 0)
         | (w->shift > 12 ? TLBS_LARGE : 0);
     st->tlb[w->cls][kind][i].tag = fast ? page : tlb_empty_tag(i);
-    st->tlb[w->cls][kind][i].addend = (uintptr_t)p->host - page;
+    st->tlb[w->cls][kind][i].host = (uintptr_t)p->host;
     st->tlb_used[w->cls][kind][i / 64] |= 1ull << (i % 64);
 }
 
@@ -515,7 +515,7 @@ void x86_xlat(X86CPU *cpu, unsigned cls, unsigned kind, uint64_t lin, X86Xlat *x
         fast = xlat_page(cpu, p, kind, s->gpa | (lin & 0xfff), x);
         if (fast && !page_is_watched(cpu, kind, lin)) {
             st->tlb[cls][kind][x86_tlb_index(lin)] = (X86TlbEntry) {
-                .tag = lin & ~0xfffull, .addend = (uintptr_t)p->host - (lin & ~0xfffull) };
+                .tag = lin & ~0xfffull, .host = (uintptr_t)p->host };
         }
         return;
     }

@@ -2,7 +2,7 @@
 /*
  * The guest CPU's architectural state: one truth for every accelerator (SDM vol. 3 ch. 2, APM vol. 2 ch. 1).
  *
- * X86State lies in a mapping of its own per vCPU: [guard page | helper stack | X86State | TLB]; the
+ * X86State lies in a mapping of its own per vCPU: [guard page | accelerator's | X86State with TLB | accelerator's]; the
  * translator runs with rsp at it, so hot fields come first. X86CPU is the device; cpu->st points to the state.
  * RFLAGS is raw (all bits in place) at every instruction boundary. Segment registers keep the hidden part.
  * Vector and x87 state is in XSAVE standard layout (offsets below), bound by XSTATE_BV.
@@ -152,7 +152,7 @@ enum {
 #define X86_TLB_SIZE (1u << X86_TLB_BITS)
 typedef struct X86TlbEntry {
     uint64_t tag;                   /* linear page address; an empty entry's tag has index bits unlike its place */
-    uint64_t addend;                /* host address = linear address + addend (RAM only) */
+    uint64_t host;                  /* the page's host address (RAM only) */
 } X86TlbEntry;
 typedef struct X86TlbSide {         /* cold part, same index: also for pages that have no fast entry */
     uint64_t lin;                   /* linear page address | TLBS_* */
@@ -269,6 +269,12 @@ struct X86CPU {
     struct X86KvmPv *kvmpv;
     struct X86Native *native;       /* vector engine: host code of instructions seen (sem/native.h) */
 };
+
+/*
+ * An accelerator's own memory right below and right behind each CPU's state, for CPUs made from now on; what is below
+ * also takes the frames of signals that come while the stack pointer is at the state. Main thread, before any CPU.
+ */
+void x86_cpu_accel_area(size_t below, size_t behind);
 
 #define X86_CPU(vcpu_ptr) ((X86CPU *)(vcpu_ptr))
 

@@ -76,7 +76,8 @@ struct Insn {
     uint8_t off_modrm, off_disp, off_imm;
     uint8_t disp_len, imm_len;
     uint8_t ll;             /* VEX.L or EVEX.L'L as encoded */
-    uint8_t x86_pad[3];
+    uint8_t x86_pad;
+    uint16_t page_offset;   /* of cached blocks: the instruction's place in its page */
 };
 _Static_assert(sizeof(Insn) == 64, "one cache line");
 

@@ -62,7 +62,7 @@ static inline void *x86_tlb_hit(const X86TlbEntry *table, uint64_t lin, unsigned
     const X86TlbEntry *e = &table[x86_tlb_index(lin)];
 
     if (G_LIKELY((lin ^ e->tag) <= 4096 - size)) {
-        return (void *)(uintptr_t)(lin + e->addend);
+        return (void *)(uintptr_t)(e->host + (lin ^ e->tag));
     }
     return NULL;
 }

@@ -160,11 +160,6 @@ static void vec_store(NativeBuf *b, unsigned n, bool legacy)
 
 /* ---- the instruction itself ---- */
 
-typedef struct Encoding {
-    unsigned reg, rm, vvvv;     /* as encoded: GPRs already renamed */
-    bool mem;
-} Encoding;
-
 enum { HOST_REG = 0 /* rax */, HOST_RM = 1 /* rcx */, HOST_MEM = 6 /* rsi */ };
 
 static bool operand_in_reg_field(unsigned kind)
@@ -172,23 +167,23 @@ static bool operand_in_reg_field(unsigned kind)
     return kind == OPK_G || kind == OPK_V || kind == OPK_P || kind == OPK_KG;
 }
 
-static Encoding encoding_of(const Insn *i)
+NativeEncoding native_encoding(const Insn *i, unsigned g, unsigned rm, unsigned base)
 {
     const InsnRow *row = x86_row(i);
-    Encoding e = {
+    NativeEncoding e = {
         .reg = row->digit != 0xff ? row->digit : i->reg, .rm = i->rm, .vvvv = i->vvvv,
-        .mem = x86_is_mem(i),
+        .mem = x86_is_mem(i), .index = NATIVE_NO_INDEX,
     };
 
     for (int n = 0; n < INSN_OPERANDS; n++) {
         switch (row->opnd[n].kind) {
         case OPK_G:
-            e.reg = HOST_REG;
+            e.reg = g;
             break;
         case OPK_E:
         case OPK_R:
         case OPK_RM:
-            e.rm = HOST_RM;
+            e.rm = rm;
             break;
         case OPK_P:
             e.reg &= 7;
@@ -202,7 +197,7 @@ static Encoding encoding_of(const Insn *i)
         }
     }
     if (e.mem) {
-        e.rm = HOST_MEM;
+        e.rm = base;
     }
     return e;
 }
@@ -212,12 +207,12 @@ static unsigned prefix_code(const InsnRow *row)
     return row->pfx == PFX_66 ? 1 : row->pfx == PFX_F3 ? 2 : row->pfx == PFX_F2 ? 3 : 0;
 }
 
-static void emit_legacy(NativeBuf *b, const Insn *i, const Encoding *e)
+static void emit_legacy(NativeBuf *b, const Insn *i, const NativeEncoding *e)
 {
     static const uint8_t prefix_byte[] = { 0, 0x66, 0xf3, 0xf2 };
     const InsnRow *row = x86_row(i);
     unsigned pp = prefix_code(row);
-    uint8_t rex = (i->prefixes & INSN_W ? 8 : 0) | (e->reg >> 3 & 1) << 2 | (e->rm >> 3 & 1);
+    uint8_t rex = (i->prefixes & INSN_W ? 8 : 0) | (e->reg >> 3 & 1) << 2 | (e->index >> 3 & 1) << 1 | (e->rm >> 3 & 1);
 
     if (pp) {
         emit_u8(b, prefix_byte[pp]);
@@ -231,26 +226,26 @@ static void emit_legacy(NativeBuf *b, const Insn *i, const Encoding *e)
     }
 }
 
-static void emit_vex(NativeBuf *b, const Insn *i, const Encoding *e)
+static void emit_vex(NativeBuf *b, const Insn *i, const NativeEncoding *e)
 {
     const InsnRow *row = x86_row(i);
     uint8_t r = e->reg >> 3 & 1, rm = e->rm >> 3 & 1;
     const uint8_t bytes[] = {
-        0xc4, (r ? 0 : 0x80) | 0x40 | (rm ? 0 : 0x20) | (row->map - MAP_VEX1 + 1),
+        0xc4, (r ? 0 : 0x80) | (e->index >> 3 & 1 ? 0 : 0x40) | (rm ? 0 : 0x20) | (row->map - MAP_VEX1 + 1),
         (i->prefixes & INSN_W ? 0x80 : 0) | (~e->vvvv & 15) << 3 | (i->ll & 1) << 2 | prefix_code(row),
     };
 
     emit_bytes(b, bytes, sizeof(bytes));
 }
 
-static void emit_evex(NativeBuf *b, const Insn *i, const Encoding *e)
+static void emit_evex(NativeBuf *b, const Insn *i, const NativeEncoding *e)
 {
     static const uint8_t maps[] = { 1, 2, 3, 5, 6 };
     const InsnRow *row = x86_row(i);
     unsigned ll = (i->prefixes & INSN_B) && !e->mem ? i->rc : i->ll;
     const uint8_t bytes[] = {
         0x62,
-        (e->reg & 8 ? 0 : 0x80) | (!e->mem && (e->rm & 16) ? 0 : 0x40) | (e->rm & 8 ? 0 : 0x20) |
+        (e->reg & 8 ? 0 : 0x80) | ((e->mem ? e->index & 8 : e->rm & 16) ? 0 : 0x40) | (e->rm & 8 ? 0 : 0x20) |
             (e->reg & 16 ? 0 : 0x10) |
             maps[row->map - MAP_EVEX1],
         (i->prefixes & INSN_W ? 0x80 : 0) | (~e->vvvv & 15) << 3 | 4 | prefix_code(row),
@@ -261,21 +256,23 @@ static void emit_evex(NativeBuf *b, const Insn *i, const Encoding *e)
     emit_bytes(b, bytes, sizeof(bytes));
 }
 
-static void emit_instruction(NativeBuf *b, const Insn *i)
+void native_emit_insn(NativeBuf *b, const Insn *i, const NativeEncoding *e)
 {
     const InsnRow *row = x86_row(i);
-    Encoding e = encoding_of(i);
 
     if (i->prefixes & INSN_EVEX) {
-        emit_evex(b, i, &e);
+        emit_evex(b, i, e);
     } else if (i->prefixes & INSN_VEX) {
-        emit_vex(b, i, &e);
+        emit_vex(b, i, e);
     } else {
-        emit_legacy(b, i, &e);
+        emit_legacy(b, i, e);
     }
     emit_u8(b, i->opcode);
-    if (row->flags & ROW_MODRM) {
-        emit_u8(b, (e.mem ? 0 : 0xc0) | (e.reg & 7) << 3 | (e.rm & 7));
+    if ((row->flags & ROW_MODRM) && e->mem && e->index != NATIVE_NO_INDEX) {
+        emit_u8(b, (e->reg & 7) << 3 | 4);
+        emit_u8(b, (e->index & 7) << 3 | (e->rm & 7));
+    } else if (row->flags & ROW_MODRM) {
+        emit_u8(b, (e->mem ? 0 : 0xc0) | (e->reg & 7) << 3 | (e->rm & 7));
     }
     if (i->imm_len) {
         emit_u8(b, i->imm);
@@ -449,6 +446,7 @@ void native_emit_vec(NativeBuf *b, const Insn *i)
     const InsnRow *row = x86_row(i);
     bool legacy = !(i->prefixes & (INSN_VEX | INSN_EVEX)), mxcsr = native_uses_mxcsr(row);
     unsigned width = load_width(i);
+    NativeEncoding e = native_encoding(i, HOST_REG, HOST_RM, HOST_MEM);
 
     EMIT(b, 0x49, 0x89, 0xd1);                          /* mov r9, rdx */
     if (mxcsr) {
@@ -465,7 +463,7 @@ void native_emit_vec(NativeBuf *b, const Insn *i)
             emit_gpr(b, 0x8b, n, 8 * n);
         }
     }
-    emit_instruction(b, i);
+    native_emit_insn(b, i, &e);
     for (int n = 0; n < INSN_OPERANDS; n++) {
         operand_store(b, i, &row->opnd[n], legacy);
     }

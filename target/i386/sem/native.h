@@ -52,6 +52,16 @@ typedef struct NativeBuf {
 void emit_bytes(NativeBuf *b, const void *bytes, unsigned n);
 void emit_u8(NativeBuf *b, uint8_t v);
 void emit_u32(NativeBuf *b, uint32_t v);
+/* A row's operands as encoded. */
+#define NATIVE_NO_INDEX 16u             /* bit 3 is clear, as encoding without one wants it */
+typedef struct NativeEncoding {
+    unsigned reg, rm, vvvv;             /* of memory: rm is the base; not 4, 5, 12 or 13 */
+    unsigned index;
+    bool mem;
+} NativeEncoding;
+/* Its own registers, with GPRs in ModRM.reg and .rm renamed to g and rm, and memory at [base]. */
+NativeEncoding native_encoding(const Insn *i, unsigned g, unsigned rm, unsigned base);
+void native_emit_insn(NativeBuf *b, const Insn *i, const NativeEncoding *e);
 /* The whole body for a vector or MMX row, and for an x87 row. */
 void native_emit_vec(NativeBuf *b, const Insn *i);
 void native_emit_x87(NativeBuf *b, const Insn *i);
