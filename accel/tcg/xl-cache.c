@@ -20,6 +20,7 @@ struct XlCpu *xl_cpu_new(X86CPU *cpu)
     XlHot *hot = xl_hot(cpu->st);
 
     xc->chunks = g_ptr_array_new();
+    xc->slow_by_row = g_new0(uint32_t, INSN_ROW_COUNT);
     xc->bind = -1;
     hot->slow = (uintptr_t)xl_asm_slow;
     hot->end_insn = (uintptr_t)xl_asm_end;
