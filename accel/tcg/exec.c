@@ -234,6 +234,9 @@ VCpuRunResult tcg_run(VCpu *vcpu)
     sigjmp_buf jmp;
 
     cpu->fault_jmp = &jmp;
+    if (cpu->blocks->xl) {
+        xl_host_faults_thread(cpu);
+    }
     sigsetjmp(jmp, 0);
     result = run_loop(cpu);
     cpu->fault_jmp = NULL;

@@ -49,7 +49,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 static void install(void)
 {
     static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE };
-    struct sigaction sa = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_NODEFER };
+    struct sigaction sa = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK };
 
     sigemptyset(&sa.sa_mask);
     for (unsigned n = 0; n < G_N_ELEMENTS(signals); n++) {

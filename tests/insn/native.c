@@ -236,6 +236,8 @@ static void leave_case(ucontext_t *uc)
     fp->mxcsr = 0x1f80;
 }
 
+static struct sigaction before_us[NSIG];
+
 void native_signal_c(int sig, siginfo_t *info, void *context) __attribute__((used));
 void native_signal_c(int sig, siginfo_t *info, void *context)
 {
@@ -245,6 +247,10 @@ void native_signal_c(int sig, siginfo_t *info, void *context)
     int trap = uc->uc_mcontext.gregs[REG_TRAPNO];
     uint64_t rip = uc->uc_mcontext.gregs[REG_RIP];
 
+    if (!c && (before_us[sig].sa_flags & SA_SIGINFO)) {
+        before_us[sig].sa_sigaction(sig, info, context);        /* the accelerator's */
+        return;
+    }
     if (!c) {
         signal(sig, SIG_DFL);           /* the test itself is broken: die of it */
         return;
@@ -313,7 +319,7 @@ bool native_init(const char **reason)
     syscall(SYS_arch_prctl, ARCH_GET_FS, &native_segments.fs_base);
     native_segments.gs_base = GS_BASE;
     for (size_t n = 0; n < G_N_ELEMENTS(signals); n++) {
-        sigaction(signals[n], &sa, NULL);
+        sigaction(signals[n], &sa, &before_us[signals[n]]);
     }
     native.fsgsbase = fsgsbase_works();
     return true;
