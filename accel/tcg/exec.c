@@ -68,10 +68,10 @@ static bool attend(X86CPU *cpu)
 {
     VCpu *v = &cpu->vcpu;
 
-    atomic_store(&v->exit_request, 0);
     if (cpu->blocks->xl) {
-        atomic_store(&xl_hot(cpu->st)->req, 0);
+        atomic_store(&xl_hot(cpu->st)->req, 0);         /* first: a kick sets it last */
     }
+    atomic_store(&v->exit_request, 0);
     if (atomic_load(&v->stop) || v->work_first || v->unplug || atomic_load(&v->halted)) {
         return true;
     }

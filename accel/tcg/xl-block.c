@@ -34,10 +34,10 @@ static void emit_entries(Xl *x)
 
 static void translate_insn(Xl *x)
 {
-    bool end = (x86_row(x->i)->flags & ROW_END) || ((x86_row(x->i)->flags & ROW_REP)
+    bool end = !x->i->op || (x86_row(x->i)->flags & ROW_END) || ((x86_row(x->i)->flags & ROW_REP)
                                                     && (x->i->prefixes & (INSN_REP | INSN_REPNE)));
 
-    if (xl_same(x) || xl_vec(x) || xl_stack(x) || xl_flow(x) || xl_misc(x)) {
+    if (x->i->op && (xl_same(x) || xl_vec(x) || xl_stack(x) || xl_flow(x) || xl_misc(x))) {
         return;
     }
     if (end) {

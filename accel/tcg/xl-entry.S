@@ -84,10 +84,18 @@
 
 /*
  * rsp at the state: level eax (from none) to memory, and the host's registers as C wants them. Returns to r15 without
- * a stack. Keeps eax; clobbers rcx.
+ * a stack. Keeps eax; clobbers rcx, rdx, rsi, rdi.
  */
 vec_save:
+        movq    XL_XS + 8(%rsp), %rcx           /* FIP, FDP, FOP are the guest's, the mask is not the host's */
+        movq    XL_XS + 16(%rsp), %rdx
+        movl    XL_XS + 28(%rsp), %esi
+        movzwl  XL_XS + 6(%rsp), %edi
         fxsave64 XL_XS(%rsp)
+        movq    %rcx, XL_XS + 8(%rsp)
+        movq    %rdx, XL_XS + 16(%rsp)
+        movl    %esi, XL_XS + 28(%rsp)
+        movw    %di, XL_XS + 6(%rsp)
         movl    $3, %ecx
         cmpl    $2, %eax
         jb      2f

@@ -59,6 +59,9 @@ static bool observes(const Insn *i)
 {
     const InsnRow *r = x86_row(i);
 
+    if (!i->op) {
+        return true;                                    /* only faults */
+    }
     if ((r->flags & ROW_NOPM) || (r->xlat == XLAT_SAME && r->map == MAP_1B && r->opcode == 0x8d)) {
         return false;
     }

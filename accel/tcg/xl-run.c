@@ -64,7 +64,8 @@ uint32_t xl_c_slow(X86State *st, const Insn *i)
     bc->end = i + 1;
     i->fn(cpu, i);
     if (bc->end != i + 1 || st->rip != hot->code_base + i->page_offset + i->length || st->mode != mode
-        || st->tlb_generation != bc->xl->tlb_generation || (st->xs.mxcsr & MXCSR_MM)) {
+        || st->tlb_generation != bc->xl->tlb_generation || (st->xs.mxcsr & MXCSR_MM)
+        || x86_must_leave(cpu)) {
         return 1;
     }
     image_from_state(st);
@@ -155,6 +156,9 @@ void xl_run(X86CPU *cpu, Block *b)
     XlExit why;
 
     tables_check(cpu);
+    if (b->page && b->page->gen != b->gen) {
+        return;                                         /* overwritten since it was looked up: not into the tables */
+    }
     jump_note(cpu, b);
     link_bind(cpu, b);
     hot->code_base = st->rip & ~4095ull;

@@ -196,7 +196,8 @@ static bool same_high_byte(Xl *x, const Insn *i, const InsnRow *r)
     bool uses_rax, byte_reg = g && g->size == SZ_B, byte_rm = m && m->size == SZ_B;
 
     if (x86_is_mem(i) || is_vex(r) || !m || m->kind == OPK_Z || (i->prefixes & INSN_W)
-        || (r->map == MAP_0F && (r->opcode == 0xb0 || r->opcode == 0xc0))) {
+        || (r->map == MAP_0F && (r->opcode == 0xb0 || r->opcode == 0xc0))
+        || (r->map == MAP_1B && r->opcode == 0xf6 && r->digit >= 4)) {
         return false;
     }
     if (!low_host(i->rm, &rm) || (g && r->digit == 0xff && !low_host(i->reg, &reg))) {

@@ -98,8 +98,8 @@ bool xl_vec(Xl *x)
         return false;
     }
     xl_vec_level(x, level);
-    if (native_uses_mxcsr(r)) {
-        xl_flags_spill(x);                              /* a SIMD exception may show the state */
+    if (native_uses_mxcsr(r) || r->excl == EXC_MMX || r->excl == EXC_CVT) {
+        xl_flags_save(x);                               /* #XM and #MF show the state */
     }
     if (mem) {
         xl_operand(x, i, i->mem_size, writes_memory(r));
