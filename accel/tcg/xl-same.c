@@ -152,7 +152,8 @@ static unsigned place_reg(Xl *x, const Insn *i, Out *o, unsigned guest, const In
 /* May ModRM.rm be the register's place in the state? 32-bit results must clear what is above them. */
 static bool rm_in_state(const Insn *i, const InsnRow *r, const InsnOperand *op)
 {
-    bool xchg = r->map == MAP_1B && (r->opcode | 1) == 0x87;        /* LOCKed with memory */
+    bool xchg = (r->map == MAP_1B && (r->opcode | 1) == 0x87)        /* LOCKed with memory */
+        || (r->map == MAP_0F && (r->opcode | 1) == 0xc1);               /* XADD: both may be one register */
 
     if (r->mod != 3 || (r->flags & ROW_BITMEM) || op->kind == OPK_Z || op->kind == OPK_RM || xchg) {
         return false;
