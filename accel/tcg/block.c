@@ -138,7 +138,8 @@ static Block *odd_block(X86CPU *cpu, uint64_t lin)
 }
 
 /* ---- decoding into the cache ---- */
-static unsigned decode_run(X86CPU *cpu, const uint8_t *bytes, unsigned offset, unsigned avail, Insn *out, unsigned *used)
+static unsigned decode_run(X86CPU *cpu, const uint8_t *bytes, unsigned offset, unsigned avail, Insn *out,
+                           unsigned *used)
 {
     unsigned n = 0, at = 0;
     bool more, end = false;
@@ -223,7 +224,8 @@ static Block *decode_block(X86CPU *cpu, const X86Xlat *x, uint64_t lin)
 
 static bool block_is(const Block *b, const uint8_t *host, const X86State *st)
 {
-    return b->host == host && b->mode == (st->mode & BLOCK_MODE) && b->cls == st->tlb_class_now && (!b->page || b->page->gen == b->gen);
+    return b->host == host && b->mode == (st->mode & BLOCK_MODE) && b->cls == st->tlb_class_now &&
+           (!b->page || b->page->gen == b->gen);
 }
 
 static Block *block_find(X86CPU *cpu, uint64_t lin)

@@ -2,8 +2,9 @@
 /*
  * The software accelerator's row in the accelerator table: options, per-vCPU set-up, memory changes.
  *
- * Options: thread=single|multi (vCPUs are threads either way: x86 on x86 needs no barriers), tb-size=MiB of decoded
- * blocks per vCPU, one-insn-per-tb=on|off, split-wx=on|off, mode=interp. Main thread unless said otherwise.
+ * Options: mode=interp|translate, thread=single|multi (vCPUs are threads either way: x86 on x86 needs no barriers),
+ * tb-size=MiB of decoded blocks, and of host code, per vCPU, one-insn-per-tb=on|off, split-wx=on|off. Main thread
+ * unless said otherwise.
  * Test: tests/unit/test-x86cpu.c.
  */
 #include <string.h>
@@ -215,9 +216,9 @@ static bool tcg_has_work(VCpu *vcpu)
 }
 
 static const char *const tcg_props[] = {
-    "mode\0translate (default): to host code; interp: the interpreter alone",
+    "mode\0interp (default): the interpreter; translate: blocks that run often become host code",
     "one-insn-per-tb\0decode blocks of one instruction (on/off)",
-    "split-wx\0accepted: no host code is generated (on/off)",
+    "split-wx\0accepted: host code is never writable (on/off)",
     "tb-size\0MiB of decoded blocks per vCPU (32)",
     "thread\0single or multi; vCPUs are threads in both",
     NULL

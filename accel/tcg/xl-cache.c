@@ -20,7 +20,6 @@ struct XlCpu *xl_cpu_new(X86CPU *cpu)
     XlHot *hot = xl_hot(cpu->st);
 
     xc->chunks = g_ptr_array_new();
-    xc->slow_by_row = g_new0(uint32_t, INSN_ROW_COUNT);
     xc->bind = -1;
     hot->slow = (uintptr_t)xl_asm_slow;
     hot->end_insn = (uintptr_t)xl_asm_end;
@@ -66,7 +65,6 @@ void xl_cpu_free(X86CPU *cpu)
     if (xc) {
         drop_chunks(xc);
         g_ptr_array_free(xc->chunks, TRUE);
-        g_free(xc->slow_by_row);
         g_free(xc);
         cpu->blocks->xl = NULL;
     }

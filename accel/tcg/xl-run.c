@@ -43,13 +43,6 @@ static void image_from_state(X86State *st)
 }
 
 /* ---- the interpreter inside a block ---- */
-static void count_row(struct XlCpu *xc, const Insn *i)
-{
-    if (G_UNLIKELY(xc->slow_by_row)) {
-        xc->slow_by_row[i->op]++;
-    }
-}
-
 uint32_t xl_c_slow(X86State *st, const Insn *i)
 {
     X86CPU *cpu = st->self;
@@ -58,7 +51,6 @@ uint32_t xl_c_slow(X86State *st, const Insn *i)
     uint32_t mode = st->mode;
 
     bc->xl->stats.slow++;
-    count_row(bc->xl, i);
     image_to_state(st);
     st->rip = hot->code_base + i->page_offset;
     bc->end = i + 1;
@@ -78,7 +70,6 @@ void xl_c_end(X86State *st, const Insn *i)
     struct X86BlockCache *bc = cpu->blocks;
 
     bc->xl->stats.ends++;
-    count_row(bc->xl, i);
     image_to_state(st);
     st->rip = xl_hot(st)->code_base + i->page_offset;
     bc->end = i + 1;

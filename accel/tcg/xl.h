@@ -101,9 +101,8 @@ struct XlCpu {
     uint64_t jump_used[TLB_CLASSES][XL_JUMPS / 64];
     bool full;                      /* no room: everything is to be dropped before the next translation */
     struct {
-        uint64_t blocks, insns, code_bytes, guest_bytes, flushes, exits, links, jumps, slow, ends, faults, stale;
+        uint64_t blocks, insns, code_bytes, guest_bytes, flushes, exits, links, slow, ends, faults;
     } stats;
-    uint32_t *slow_by_row;          /* of stats=on: slow calls and interpreted ends by row */
 };
 
 struct XlCpu *xl_cpu_new(X86CPU *cpu);
@@ -190,7 +189,8 @@ void xl_call_hot(Xl *x, int hot);
 void xl_jump_hot(Xl *x, int hot);
 
 /* A VEX instruction; pp 0-3: none, 66h, F3h, F2h; map 1-3; l: VEX.L. */
-void xl_vex(Xl *x, unsigned pp, unsigned map, unsigned opcode, bool w, unsigned vvvv, unsigned l, unsigned reg, XlRm rm);
+void xl_vex(Xl *x, unsigned pp, unsigned map, unsigned opcode, bool w, unsigned vvvv, unsigned l, unsigned reg,
+            XlRm rm);
 
 /* ---- flags (xl-flags.c) ---- */
 void xl_flags_analyse(Xl *x);
