@@ -216,7 +216,7 @@ static bool tcg_has_work(VCpu *vcpu)
 }
 
 static const char *const tcg_props[] = {
-    "mode\0interp (default): the interpreter; translate: hot blocks become host code (not proven with several CPUs yet)",
+    "mode\0interp (default): the interpreter; translate: hot blocks become host code (not proven with -smp)",
     "one-insn-per-tb\0decode blocks of one instruction (on/off)",
     "split-wx\0accepted: host code is never writable (on/off)",
     "tb-size\0MiB of decoded blocks per vCPU (32)",
