@@ -72,9 +72,21 @@ static bool option(const AccelProp *p, Error **errp)
     return false;
 }
 
-/* A write by a device or the loader. Any thread. */
-static void tell_stale(X86CPU *writer);
+/* Code was overwritten, by vCPU writer or a device: translated code of it may be linked, or running. Any thread. */
+static void tell_stale(X86CPU *writer)
+{
+    for (int i = 0; config.translate && i < vcpu_count(); i++) {
+        X86CPU *cpu = X86_CPU(vcpu_get(i));
 
+        if (cpu != writer) {
+            xl_notify_stale(cpu);
+        } else {
+            xl_hot(cpu->st)->stale = 1;
+        }
+    }
+}
+
+/* A write by a device or the loader. Any thread. */
 static void code_hook(uint64_t ram_page, unsigned offset, unsigned len)
 {
     if (code_page_written(ram_page, offset, len)) {
@@ -147,20 +159,6 @@ static bool tcg_machine_ready(Error **errp)
         memory_listener_register(&smm_listener, smm);
     }
     return true;
-}
-
-/* Code was overwritten, by vCPU writer or a device: translated code of it may be linked, or running. Any thread. */
-static void tell_stale(X86CPU *writer)
-{
-    for (int i = 0; config.translate && i < vcpu_count(); i++) {
-        X86CPU *cpu = X86_CPU(vcpu_get(i));
-
-        if (cpu != writer) {
-            xl_notify_stale(cpu);
-        } else {
-            xl_hot(cpu->st)->stale = 1;
-        }
-    }
 }
 
 /* This vCPU wrote to a page under watch. */

@@ -218,11 +218,8 @@ xl_asm_fault:
         movl    $2, %eax
         jmp     leave_block
 
-/* call *XL_FN_SLOW; .quad insn: the interpreter runs it, then the block goes on behind. */
-        .globl  xl_asm_slow
-        .hidden xl_asm_slow
-        .type   xl_asm_slow, @function
-xl_asm_slow:
+/* After a call with an Insn's address behind it: everything to the state, and function(state, insn) in C. Uses 1:. */
+.macro call_interpreter function
         popq    %r15
         movq    %r15, XL_RESUME(%rsp)
         save_gprs
@@ -238,8 +235,16 @@ xl_asm_slow:
         movq    XL_RESUME(%rsp), %rsi
         movq    (%rsi), %rsi
         movq    XL_C_STACK(%rsp), %rsp
-        callq   xl_c_slow
+        callq   \function
         movq    %rbx, %rsp
+.endm
+
+/* call *XL_FN_SLOW; .quad insn: the interpreter runs it, then the block goes on behind. */
+        .globl  xl_asm_slow
+        .hidden xl_asm_slow
+        .type   xl_asm_slow, @function
+xl_asm_slow:
+        call_interpreter xl_c_slow
         testl   %eax, %eax
         jnz     2f
         movl    XL_RESUME_LEVEL(%rsp), %eax
@@ -259,22 +264,7 @@ xl_asm_slow:
         .hidden xl_asm_end
         .type   xl_asm_end, @function
 xl_asm_end:
-        popq    %r15
-        movq    %r15, XL_RESUME(%rsp)
-        save_gprs
-        movl    XL_LEVEL(%rsp), %eax
-        testl   %eax, %eax
-        jz      1f
-        movl    $0, XL_LEVEL(%rsp)
-        leaq    1f(%rip), %r15
-        jmp     vec_save
-1:      movq    %rsp, %rbx
-        movq    %rsp, %rdi
-        movq    XL_RESUME(%rsp), %rsi
-        movq    (%rsi), %rsi
-        movq    XL_C_STACK(%rsp), %rsp
-        callq   xl_c_end
-        movq    %rbx, %rsp
+        call_interpreter xl_c_end
         xorl    %eax, %eax
         jmp     leave_block
 

@@ -160,27 +160,13 @@ static bool flow_jrcxz(Xl *x, const Insn *i)
     return true;
 }
 
-/* Checks the push of size bytes: [r15] is where. A miss leaves for good when the block ends with this instruction. */
-static void push_check(Xl *x, unsigned size)
-{
-    xl_lea(x, H_RAX, xl_mem(H_R13, -(int)size), code64(x));
-    xl_check(x, size, true);
-    xl_lea(x, H_R15, xl_mem2(H_R15, H_RAX), true);
-}
-
-static void push_done(Xl *x, unsigned size)
-{
-    xl_lea(x, H_R13, xl_mem(H_R13, -(int)size), code64(x));
-}
-
 static void push_return_address(Xl *x, const Insn *i)
 {
-    unsigned size = code64(x) ? 8 : 4;
-
-    push_check(x, size);
+    xl_push_check(x);
+    xl_lea(x, H_R15, xl_mem2(H_R15, H_RAX), true);
     address_of(x, i->page_offset + i->length);
     xl_legacy(x, 0, MAP_1B, 0x89, code64(x), false, H_RAX, xl_mem(H_R15, 0));
-    push_done(x, size);
+    xl_push_done(x);
 }
 
 static bool flow_call(Xl *x, const Insn *i)

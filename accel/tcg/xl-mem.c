@@ -94,6 +94,22 @@ void xl_ea(Xl *x, const Insn *i)
     }
 }
 
+bool xl_writes_memory(const InsnRow *r)
+{
+    for (int n = 0; n < INSN_OPERANDS; n++) {
+        switch (r->opnd[n].kind) {
+        case OPK_W: case OPK_UM: case OPK_Q: case OPK_KE: case OPK_E: case OPK_RM: case OPK_M: case OPK_O:
+            if (r->opnd[n].access & OPA_WRITE) {
+                return true;
+            }
+            break;
+        default:
+            break;
+        }
+    }
+    return false;
+}
+
 /* ---- the check ---- */
 static int tlb_offset(const Xl *x, bool write)
 {

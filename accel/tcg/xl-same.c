@@ -329,18 +329,6 @@ static void long_form(const Insn *i, Out *o, bool *acc)
     }
 }
 
-static bool writes_mem(const InsnRow *r)
-{
-    for (int n = 0; n < INSN_OPERANDS; n++) {
-        unsigned k = r->opnd[n].kind;
-
-        if ((k == OPK_E || k == OPK_M || k == OPK_RM || k == OPK_O) && (r->opnd[n].access & OPA_WRITE)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void place_operands(Xl *x, const Insn *i, Out *o)
 {
     const InsnOperand *g = reg_operand(o->row), *b = find_operand(o->row, OPK_B, 0, 0, 0), *m = rm_operand(o->row);
@@ -372,7 +360,7 @@ static bool same_generic(Xl *x, const Insn *i, const InsnRow *r)
         return false;
     }
     if (o.mem) {
-        xl_operand(x, i, i->mem_size, writes_mem(r));
+        xl_operand(x, i, i->mem_size, xl_writes_memory(r));
         o.rm = xl_mem2(H_R15, H_RAX);
         if (need || xl_flags_wanted(x)) {
             fold(x, &o);

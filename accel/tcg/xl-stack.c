@@ -15,34 +15,33 @@ static unsigned slot(const Xl *x)
     return wide(x) ? 8 : 4;
 }
 
-/* Checks the place: r15 + rax. */
-static void push_check(Xl *x)
+void xl_push_check(Xl *x)
 {
     xl_flags_spill(x);
     xl_lea(x, H_RAX, xl_mem(H_R13, -(int)slot(x)), wide(x));
     xl_check(x, slot(x), true);
 }
 
-static void push_done(Xl *x)
+void xl_push_done(Xl *x)
 {
     xl_lea(x, H_R13, xl_mem(H_R13, -(int)slot(x)), wide(x));
 }
 
 static void push_host(Xl *x, unsigned h)
 {
-    push_check(x);
+    xl_push_check(x);
     xl_legacy(x, 0, MAP_1B, 0x89, wide(x), false, h, xl_mem2(H_R15, H_RAX));
-    push_done(x);
+    xl_push_done(x);
 }
 
 /* From a 64-bit word of the state. */
 static void push_state(Xl *x, int offset)
 {
-    push_check(x);
+    xl_push_check(x);
     xl_lea(x, H_R15, xl_mem2(H_R15, H_RAX), true);
     xl_load(x, H_RAX, xl_state(offset));
     xl_legacy(x, 0, MAP_1B, 0x89, wide(x), false, H_RAX, xl_mem(H_R15, 0));
-    push_done(x);
+    xl_push_done(x);
 }
 
 static bool push_reg(Xl *x, unsigned guest)
@@ -59,10 +58,10 @@ static bool push_reg(Xl *x, unsigned guest)
 
 static bool push_imm(Xl *x, const Insn *i)
 {
-    push_check(x);
+    xl_push_check(x);
     xl_legacy(x, 0, MAP_1B, 0xc7, wide(x), false, 0, xl_mem2(H_R15, H_RAX));
     xl_u32(x, i->imm);
-    push_done(x);
+    xl_push_done(x);
     return true;
 }
 

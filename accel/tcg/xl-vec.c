@@ -38,22 +38,6 @@ static const InsnOperand *gpr_operand(const InsnRow *r, bool in_reg)
     return NULL;
 }
 
-static bool writes_memory(const InsnRow *r)
-{
-    for (int n = 0; n < INSN_OPERANDS; n++) {
-        switch (r->opnd[n].kind) {
-        case OPK_W: case OPK_UM: case OPK_Q: case OPK_KE: case OPK_E: case OPK_RM: case OPK_M:
-            if (r->opnd[n].access & OPA_WRITE) {
-                return true;
-            }
-            break;
-        default:
-            break;
-        }
-    }
-    return false;
-}
-
 /* A register operand that lives in the state goes through r15 or rax. */
 static unsigned place(Xl *x, const InsnOperand *o, unsigned guest, unsigned scratch)
 {
@@ -102,7 +86,7 @@ bool xl_vec(Xl *x)
         xl_flags_save(x);                               /* #XM and #MF show the state */
     }
     if (mem) {
-        xl_operand(x, i, i->mem_size, writes_memory(r));
+        xl_operand(x, i, i->mem_size, xl_writes_memory(r));
     }
     e = native_encoding(i, H_R15, H_R15, H_R15);
     e.index = mem ? H_RAX : NATIVE_NO_INDEX;

@@ -209,6 +209,8 @@ void xl_flags_after(Xl *x);
 /* ---- memory operands (xl-mem.c) ---- */
 /* Can the translator compute this operand's address? */
 bool xl_ea_ok(const Xl *x, const Insn *i);
+/* Does the row's memory form write its memory operand? */
+bool xl_writes_memory(const InsnRow *r);
 /* Its offset without a segment's base, to a host register; clobbers rax, r15, not flags. */
 void xl_ea_to(Xl *x, const Insn *i, unsigned to, bool wide);
 /* The operand's linear address to rax (clobbers r15, not flags). */
@@ -234,6 +236,9 @@ XlCold *xl_cold_new(Xl *x);
 bool xl_same(Xl *x);
 bool xl_vec(Xl *x);
 bool xl_stack(Xl *x);
+/* A push of the code's width: checks the place, r15 + rax then; and moves rSP once the value is stored. */
+void xl_push_check(Xl *x);
+void xl_push_done(Xl *x);
 bool xl_flow(Xl *x);
 bool xl_misc(Xl *x);
 /* The block goes on at offset off from its page's start, in this page or another. */
