@@ -55,12 +55,12 @@ uint32_t xl_c_slow(X86State *st, const Insn *i)
     st->rip = hot->code_base + i->page_offset;
     bc->end = i + 1;
     i->fn(cpu, i);
+    image_from_state(st);                               /* first: xl_run() takes the flags from there, too */
     if (bc->end != i + 1 || st->rip != hot->code_base + i->page_offset + i->length || st->mode != mode
         || st->tlb_generation != bc->xl->tlb_generation || (st->xs.mxcsr & MXCSR_MM)
         || x86_must_leave(cpu)) {
         return 1;
     }
-    image_from_state(st);
     return 0;
 }
 
